@@ -643,6 +643,13 @@ plots-data: $(B)/bench_peer $(B)/bench
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
+## bench-constraints: what each ban, budget and loop breaker adds to a token of the default chain
+bench-constraints: $(B)/bench_constraints
+	@./$<
+
+$(B)/bench_constraints: bench/bench_constraints.c tests/source.h sampling.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
 ## bench-grammar: what a mask of a grammar costs (Llama 3's vocabulary, npm), and sampling with it; PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	@$(if $(PEERS),CC="$(CC)" sh bench/grammar_peers.sh $(B) && echo;) \

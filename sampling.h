@@ -37,6 +37,8 @@
        samp_random_sample_run      one index out of a row, without samplers or state
        samp_grammar_init, samp_init_grammar
                                    what the text may be (SAMPLING_GRAMMAR)
+       samp_init_banned_strings, samp_init_thinking_budget, samp_init_min_tokens, ...
+                                   what must not, or must, come next (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_llama_sample, samp_llama_init
@@ -94,6 +96,7 @@
        >>peers                                                         requests to other programs, as settings
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
+       >>constraints                                                   bans, biases, budgets: what may follow the text
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -116,6 +119,7 @@
        SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row (define it wherever you include the file)
        SAMPLING_DRAFTS             samp_verify_block, _tree, _relaxed (define it wherever you include the file)
+       SAMPLING_CONSTRAINTS        bans, forced tokens, budgets, loop breakers (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
@@ -1489,6 +1493,150 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
 #endif /* SAMPLING_DRAFTS */
 
+#ifdef SAMPLING_CONSTRAINTS
+#define SAMPLING_CONSTRAINTS_DECLARED
+/* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
+
+/* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
+   all samplers:
+     Position is the number of tokens that the sampler has accepted since its making or samp_reset. `begin` is that of
+              the first token to be generated: the length of the prompt if that is accepted too, else 0.
+     Order    any place in a chain. As Hugging Face and vLLM have it: before truncation and temperature; a grammar that
+              is to be a chain's first may stand before them. What one masks no other one brings back.
+     Empty    Where nothing is left, the draw is SAMP_E_EMPTY, and nothing has changed.
+     Leaves   size; what is masked has -infinity. sorted = false, unless nothing was to be changed; of those that leave
+              only some tokens, if one was masked. Results beyond +-FLT_MAX become +-FLT_MAX.
+     Accepts  any token, also one that it masks: a prompt's, or another sampler's.
+     Ids      in lists are in 0 .. SAMP_MAX_VOCAB - 1; one that a row lacks has no effect. Twice is once.
+     State    as any other built-in sampler: samp_clone, samp_state_save, samp_rollback, samp_verify, batches. All that
+              is given is copied, but for a vocabulary.
+     Cost     that of the tokens it changes: less than a microsecond for a few. samp_gpu_plan: the chain is left to the
+              CPU from here on.
+     Returns  a sampler; one given a bad value carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the argument's name.
+              NULL: no memory.
+     Memory   none after the making, but for samp_rollback's 28 bytes a token. Threads: as all samplers. */
+
+/* Tokens in a row, and what the last one's logit gets where the text ends with the others. */
+typedef struct samp_sequence {
+    const samp_token *tokens; /* [n] */
+    size_t n;                 /* 1 .. 1024 */
+    float bias;               /* added; -INFINITY: masked */
+} samp_sequence;
+
+enum {
+    SAMP_BAN_REWIND = 1,  /* nothing is masked before it is there: see samp_rewind_length */
+    SAMP_BAN_ANY_CASE = 2 /* of strings: A to Z are as a to z */
+};
+
+/* samp_init_sequence_bias -- l += bias for each token that would complete a sequence; where several sequences end with
+   it, the longer ones are added first. Of one token: always.
+     Range    n <= 65,536; a sequence must not be there twice; bias < +infinity. n = 0 is off.
+     Source   Hugging Face's SequenceBiasLogitsProcessor and NoBadWords (-INFINITY). */
+SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n);
+
+/* samp_init_banned_sequences, samp_init_banned_strings -- none of these sequences of tokens (their bias is not read),
+   or strings of bytes, comes to stand in the text.
+     Masks    each token that would complete one. For strings that is a matter of bytes, whatever the tokens: one that
+              contains a string, or begins with the rest of one of which the text ends with the beginning. Tokens
+              without bytes change nothing.
+     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below.
+     Range    n <= 65,536; 1 to 1024 tokens or bytes each, 2^20 in all; flags of SAMP_BAN_...; vocab: token_bytes,
+              borrowed. n = 0 is off.
+     Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
+              making goes through the vocabulary: some milliseconds a string.
+     Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
+SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
+SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
+                                                unsigned flags);
+
+/* samp_rewind_length -- how many of the last accepted tokens samp_rollback should take back, as a banned sequence or
+   string stands in them: from the token on with which it begins. 0: none; of a chain the most that a member wants. That
+   token is then masked at this place, so the next draw gives another one:
+       if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
+     State    it grows with each token until it is taken back, so it may be asked after samp_verify too. A place's bans
+              stay until another token has been accepted before it; 256 are kept, of more the oldest are forgotten.
+     Returns  also SAMP_E_NULL, or the status that s carries. samp_set_rollback must keep as many tokens. */
+SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
+
+/* samp_init_suppressed_tokens -- mask these tokens.
+   samp_init_begin_suppressed_tokens -- mask them at the position begin.
+   samp_init_min_tokens -- mask them, usually vocab->eog, before the position begin + n_min; n_min = 0 is off.
+     Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
+     Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
+SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
+SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin);
+SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
+
+/* samp_init_allowed_tokens -- mask all but these tokens; n >= 1.   Cost  that of the tokens allowed.
+     Source   vLLM's allowed_token_ids. */
+SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n);
+
+/* samp_init_forced_prefix -- at the position begin + i mask all but tokens [i], i < n; n = 0 is off.
+     Source   Hugging Face's ForcedBOSToken (n = 1), Whisper's forced_decoder_ids. */
+SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin);
+
+/* samp_init_eog_bias -- l += bias for these tokens, usually vocab->eog: makes texts shorter or longer.
+     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off. */
+SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
+
+/* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
+   tokens: l += |l| (factor^k - 1), k = position - (begin + start) > 0, in f32 from the power on, that at most FLT_MAX.
+     Range    start, begin >= 0, together at most INT32_MAX; factor in (0, FLT_MAX], 1 = off, below 1: less likely.
+     Source   Hugging Face's exponential_decay_length_penalty. */
+SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start, float factor,
+                                                int32_t begin);
+
+/* samp_init_no_repeat_ngram -- mask each token that would complete n tokens which stand in the last last_n accepted
+   ones already, in this order.
+     Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: some us for 4096.
+     Source   Hugging Face's no_repeat_ngram_size; fairseq. */
+SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
+
+/* samp_init_loop_breaker -- once the last tokens are the same piece, of min_period .. max_period tokens, at least
+   `copies` times over, l -= penalty for the token that would go on with it, until another one is accepted. It is looked
+   for behind every `every` tokens within the last last_n; of several periods the smallest counts.
+     Usual    4, 128, 3, 512, 16, INFINITY
+     Range    1 <= min_period <= max_period <= 2^16; copies in 2 .. 2^16; last_n in [copies * min_period, 2^22]; every
+              >= 1; penalty >= 0, INFINITY: masked, 0 = off.
+     Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
+   samp_init_loop_breaker_cusum -- the same for loops without a fixed period: with each token s = s + 1 if with it the
+   newest n tokens stand twice in the last last_n, else s - loss, within 0 .. alarm. While s is `alarm`, l -= penalty
+   for each token that would be such a one.
+     Usual    6, 4096, 0.25, 15, INFINITY
+     Range    n >= 1, last_n in [n, 2^22]; loss >= 0, alarm > 0, both finite; penalty as above.
+     Cost     O(last_n) with each token, and once more for a draw while it is at work.   Draws  none.
+     Source   as above, the discussion there: Page 1954, cumulative sums. */
+SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
+                                              int32_t every, float penalty);
+SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
+                                                    float penalty);
+
+/* A kind of thinking: what begins it, what ends it, and what is said where it must end. */
+typedef struct samp_thinking {
+    const samp_token *start; /* [n_start] */
+    size_t n_start;          /* 1 .. 1024, as the others */
+    const samp_token *end;   /* [n_end] */
+    size_t n_end;
+    const samp_token *force; /* [n_force] should end with end; NULL: what is left of end itself */
+    size_t n_force;
+} samp_thinking;
+
+/* samp_init_thinking_budget -- at most `budget` tokens behind a start sequence, up to the end sequence; then what is to
+   be forced is all that is allowed, token by token. Each new start has the whole budget again.
+     in       spans [n_spans]; of two starts that are complete at once the longer one counts. open: the span in which
+              the text begins, as behind a prompt that ends with a start but is not accepted; -1: in none.
+              vocab (borrowed) may be NULL; else an unfinished UTF-8 character gets up to 4 tokens more to be finished.
+     Ends     also by itself, with the end sequence. A token that comes in while another one is forced changes nothing,
+              unless it ends the span.
+     Range    budget >= 0, < 0 is off; n_spans in 0 .. 1024, 0 is off; open in -1 .. n_spans - 1
+     Source   llama.cpp's reasoning budget, vLLM's thinking_token_budget.
+   samp_thinking_left -- how many tokens the span that is open may still have, 0: its end is being forced; -1: none is
+     open. Of a chain, the first member that is one. SAMP_E_UNSUPPORTED: none is; SAMP_E_NULL, or what s carries. */
+SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
+                                                 int32_t budget, int32_t open);
+SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
+#endif /* SAMPLING_CONSTRAINTS */
+
 #ifdef __cplusplus
 }
 #endif
@@ -1518,6 +1666,10 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
 #if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) &&                  \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_DRAFTS before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) &&        \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -4032,6 +4184,18 @@ typedef struct sampi_record sampi_record; /* >>rollback */
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
               same in llama.cpp's arithmetic */
 /* clang-format off */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED /* all of them are one kind, whose samplers have names of their own */
+#define SAMPI_CONSTRAINT_KINDS(X) \
+    X(CONSTRAINT, "constraint", 0, 0, "", \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
+      sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint)
+#define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
+#define sampi_is_constraint(s) ((s)->kind == SAMPI_CONSTRAINT)
+#else
+#define SAMPI_CONSTRAINT_KINDS(X)
+#define SAMPI_CASE_CONSTRAINT
+#define sampi_is_constraint(s) false
+#endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
@@ -4114,7 +4278,8 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
       0, false, &SAMPI_NO_HOOKS, \
-      NULL, NULL, NULL, NULL)
+      NULL, NULL, NULL, NULL) \
+    SAMPI_CONSTRAINT_KINDS(X)
 /* clang-format on */
 
 /* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
@@ -4125,6 +4290,7 @@ typedef enum sampi_kind {
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
 } sampi_kind;
+SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 32, "sets of kinds are the bits of a word");
 
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
    the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
@@ -4271,6 +4437,39 @@ typedef struct sampi_past {
 
 #define SAMPI_MAX_PAST (1 << 20)
 
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+/* Ways to choose tokens (>>constraints). */
+typedef enum sampi_limit_kind {
+    SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
+    SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED, /* a list and no others */
+    SAMPI_LIMIT_FORCED,  /* one for each position */
+    SAMPI_LIMIT_NGRAM,   /* those that followed the same tokens before */
+    SAMPI_LIMIT_PERIOD,  /* the one that goes on with a loop */
+    SAMPI_LIMIT_CUSUM,   /* as NGRAM, while there are many of them */
+    SAMPI_LIMIT_THINKING /* those that end a span whose budget is spent */
+} sampi_limit_kind;
+
+typedef struct sampi_limit {
+    sampi_limit_kind what;
+    const char *name;
+    const samp_vocab *vocab;
+    int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
+    int32_t last_n, shortest, longest, copies, every, budget, open, flags;
+    float factor, penalty, alarm, loss;
+    bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
+    uint32_t n_knots, hop_mask; /* parts 0 and 1 */
+    uint32_t room, ban_room;    /* part 3, behind the window */
+    uint32_t at;                /* the position; from here to sum what a token changes */
+    uint32_t node;              /* of the automaton */
+    uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
+    uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
+    float sum;                  /* CUSUM */
+    uint32_t n_bans;
+    sampi_ring ring;
+} sampi_limit;
+#endif
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
    status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
    average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
@@ -4349,6 +4548,9 @@ struct sampi_sampler {
             const samp_vocab *vocab;
         } infill;
         sampi_chain chain;
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+        sampi_limit limit;
+#endif
     } u;
 };
 
@@ -4398,6 +4600,9 @@ typedef struct sampi_field {
       usual, lo, hi, how, told }
 #define SAMPI_FIXED(kind, type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
     { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
+#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+    { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+      0, 0, hi, SAMPI_IF_ABOVE_0, #param }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
@@ -4460,6 +4665,22 @@ static const sampi_field SAMPI_FIELDS[] = {
 
     SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
     SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
+    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
+    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
+    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
+    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
+    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
+    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
+    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
+    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
+    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+#endif
 };
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
@@ -4528,6 +4749,17 @@ static int sampi_load_failed(sampi_io *io);
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #define sampi_load_failed(io)           SAMP_E_FORMAT
+#endif
+
+/* What the row of constraints names (>>constraints). */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
+static void sampi_constraint_reset(sampi_sampler *s);
+static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
+static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
 #endif
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
@@ -11778,7 +12010,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     }
     if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
     if (s->off) return 0;
-    if (s->kind == SAMPI_LOGIT_BIAS) return -1; /* may end in an error */
+    if (s->kind == SAMPI_LOGIT_BIAS || sampi_is_constraint(s)) return -1; /* may end in an error */
     return sampi_sets_p(s);
 }
 
@@ -11791,6 +12023,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
         return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
+        SAMPI_CASE_CONSTRAINT
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
         case SAMPI_TEMP:
@@ -12711,6 +12944,12 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
 };
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
+    NULL, NULL, sampi_constraint_settings,
+    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past
+};
+#endif
 /* clang-format on */
 
 /* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
@@ -24574,6 +24813,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal[s->kind];
     switch (s->kind) {
+        SAMPI_CASE_CONSTRAINT
         case SAMPI_LOGIT_BIAS:
         case SAMPI_PENALTIES:
         case SAMPI_DRY: return sampi_shard_patch(row, s);
@@ -25552,6 +25792,1160 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_envelope(s, cur);
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
+
+/* ============================================================================================= >>constraints
+   What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
+   a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
+   one of two things, whose answer is applied in one way for all of them:
+
+     only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
+     lists  short lists of tokens, each with what its logit gets: all others
+
+   Most lists hang on the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes: a node is a beginning of a
+   pattern, the state is the longest one that the text ends with, and what is masked or weighed there is in the lists of
+   this node, and of all shorter ones. Tokens that do not depend on the text before are the list of the first node.
+   Other lists are made for each draw.
+
+   It is a kind of the table like any other, whose row stands there only if this part is on; so it is copied, saved and
+   taken back as all others are. Parts: 0 knots, 1 hops, 2 what lists and `only` are made of, all three constant; 3 the
+   window, then room for a list, then the bans of rewinding. The one thing to know: what rewinding has banned is not
+   taken back by samp_rollback, for it is there to be met behind it. */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+
+/* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
+typedef struct sampi_knot {
+    uint32_t fail;     /* the longest of its proper suffixes that is a node; a root's is itself */
+    uint32_t depth;    /* symbols */
+    uint32_t mark;     /* of the longest pattern that ends here; 0: none does */
+    uint32_t first, n; /* its list in part 2 */
+} sampi_knot;
+
+/* An entry of a hash table, whose length is a power of two. */
+typedef struct sampi_hop {
+    uint32_t from, to; /* to 0: no entry, since the first root is nobody's child */
+    int32_t symbol;
+} sampi_hop;
+
+/* One kind of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
+typedef struct sampi_span {
+    uint32_t first, n; /* from the beginning of part 2, in words */
+    uint32_t is_end;   /* what is forced is the end sequence */
+} sampi_span;
+
+/* Bounds on what is given. */
+#define SAMPI_MAX_PATTERNS 65536
+#define SAMPI_MAX_PATTERN  1024
+#define SAMPI_MAX_SYMBOLS  (1 << 20)
+#define SAMPI_MAX_PERIOD   (1 << 16)
+#define SAMPI_BANS         256
+#ifndef SAMPI_LONG_LIST /* tests have a smaller one */
+#define SAMPI_LONG_LIST 512
+#endif
+
+/* ---- the automaton ---- */
+
+static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
+
+/* Where this hop is, or belongs. There is always a free entry. */
+static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
+{
+    uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
+    at ^= at >> 15;
+    while (hop[at & mask].to && (hop[at & mask].from != from || hop[at & mask].symbol != symbol)) at++;
+    return at & mask;
+}
+
+/* The node behind one more symbol. */
+static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
+                             int32_t symbol)
+{
+    for (;;) {
+        const sampi_hop *h = &hop[sampi_hop_at(hop, mask, node, symbol)];
+        if (h->to || knot[node].fail == node) return h->to ? h->to : node;
+        node = knot[node].fail;
+    }
+}
+
+/* A byte of a string or of a token, as it is compared. */
+static int32_t sampi_fold(char byte, bool any_case)
+{
+    unsigned char c = (unsigned char)byte;
+    return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* The bytes of a token, which may be beyond the vocabulary. */
+static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
+{
+    *n = 0;
+    const char *bytes = token < v->n_vocab ? v->token_bytes(v, token, n) : NULL;
+    if (!bytes) *n = 0;
+    return bytes;
+}
+
+/* ---- making ----
+   What is to become of a sampler's arrays, on the heap for as long as a constructor runs. */
+
+typedef struct sampi_pattern {
+    const samp_token *tokens; /* [n], or */
+    const char *text;         /* [n] */
+    size_t n;
+    uint32_t mark;         /* what tells that it is there */
+    uint32_t node, before; /* at first its root; then where it ends, and where all of it but the last symbol does */
+    float bias;
+} sampi_pattern;
+
+typedef struct sampi_kit {
+    sampi_sampler t;
+    sampi_pattern *pattern; /* [n_patterns] */
+    size_t n_patterns;
+    sampi_knot *knot;
+    sampi_hop *hop;
+    uint32_t n_knots, n_hops;
+    const samp_token *tokens; /* [n_tokens] a list on the first node, each with this bias */
+    size_t n_tokens;
+    float bias;
+    uint32_t *start; /* [65537] of each pair of first bytes, where the tokens that begin with it are in */
+    samp_token *by_bytes;
+    sampi_count *entry; /* [n_entries] NULL: they are being counted */
+    size_t n_entries;
+    uint32_t *words; /* [n_words] part 2, where that is no list */
+    size_t n_words, n_symbols;
+    bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
+} sampi_kit;
+
+/* Zeroed memory, or kit->no_memory is set. */
+static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
+{
+    void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
+    if (p) memset(p, 0, n * size + 1);
+    if (!p && !kit->t.status) kit->no_memory = true;
+    return p;
+}
+
+static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t i)
+{
+    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
+}
+
+/* The child of a pattern's node by its symbol i, which is made if it is not there. Patterns come here in step, so that
+   all shorter nodes are there, and a new one knows its longest suffix. */
+static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
+{
+    int32_t symbol = sampi_symbol(kit, p, i);
+    const uint32_t mask = kit->n_hops - 1, from = p->node;
+    sampi_hop *hop = &kit->hop[sampi_hop_at(kit->hop, mask, from, symbol)];
+    p->before = from;
+    if (!hop->to) {
+        uint32_t suffix = kit->knot[from].fail;
+        bool is_root = suffix == from;
+        hop->from = from;
+        hop->symbol = symbol;
+        hop->to = kit->n_knots++;
+        kit->knot[hop->to].depth = (uint32_t)i + 1;
+        kit->knot[hop->to].fail = is_root ? from : sampi_hop_on(kit->knot, kit->hop, mask, suffix, symbol);
+    }
+    p->node = hop->to;
+    if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
+}
+
+/* The automaton of all patterns, with so many roots. */
+static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
+{
+    size_t total = 0, longest = 0;
+    for (size_t i = 0; i < kit->n_patterns; i++) {
+        total += kit->pattern[i].n;
+        if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
+    }
+    kit->n_hops = kit->n_patterns ? 2 : 0;
+    while (kit->n_hops && kit->n_hops < 2 * total + 2) kit->n_hops *= 2;
+    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->knot);
+    kit->hop = (sampi_hop *)sampi_kit_alloc(kit, kit->n_hops, sizeof *kit->hop);
+    if (!kit->knot || !kit->hop) return;
+    kit->n_knots = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) kit->knot[r].fail = r;
+    for (size_t depth = 0; depth < longest; depth++)
+        for (size_t i = 0; i < kit->n_patterns; i++)
+            if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
+    for (uint32_t k = n_roots; k < kit->n_knots; k++)
+        if (!kit->knot[k].mark) kit->knot[k].mark = kit->knot[kit->knot[k].fail].mark;
+}
+
+/* ---- its lists: counted first, then written ---- */
+
+/* A bias is kept by its bits, where other lists have a count. */
+static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
+{
+    sampi_knot *knot = &kit->knot[node];
+    if (kit->entry) {
+        sampi_count *e = &kit->entry[knot->first + knot->n];
+        e->token = token;
+        memcpy(&e->count, &bias, 4);
+    } else {
+        kit->n_entries++;
+        kit->weighs |= !sampi_masked(bias);
+    }
+    knot->n++;
+}
+
+/* Does a token with these bytes go on like the rest of a pattern from symbol d on? */
+static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+{
+    bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    if (n < p->n - d) return false;
+    for (size_t i = d; i < p->n; i++)
+        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(kit, p, i)) return false;
+    return true;
+}
+
+/* The first two bytes of a text as a number; one that ends before has zeros. */
+static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
+{
+    uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
+    return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
+}
+
+/* All tokens with bytes by their first two. */
+static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
+{
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    kit->start = (uint32_t *)sampi_kit_alloc(kit, 65536 + 2, sizeof *kit->start);
+    kit->by_bytes = (samp_token *)sampi_kit_alloc(kit, kit->t.status ? 0 : (size_t)v->n_vocab, sizeof(samp_token));
+    for (int pass = 0; pass < 2 && kit->by_bytes; pass++) {
+        for (samp_token token = 0; token < v->n_vocab; token++) {
+            size_t n;
+            const char *bytes = sampi_bytes_of(v, token, &n);
+            if (n == 0) continue;
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two behind its own place: see below */
+            if (pass == 0) ++*at;
+            if (pass == 1) kit->by_bytes[at[-1]++] = token;
+        }
+        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
+    }
+    /* counts moved up by two became beginnings moved up by one, and these ends: the beginnings of the next */
+}
+
+/* Tokens that contain a string, and at each other node of one those that begin with its rest. */
+static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
+{
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    const uint32_t mask = kit->n_hops - 1;
+    size_t n;
+    for (samp_token token = 0; token < v->n_vocab; token++) {
+        const char *bytes = sampi_bytes_of(v, token, &n);
+        uint32_t node = 0, mark = 0;
+        for (size_t i = 0; i < n && !mark; i++) {
+            node = sampi_hop_on(kit->knot, kit->hop, mask, node, sampi_fold(bytes[i], any_case));
+            mark = kit->knot[node].mark;
+        }
+        if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
+    }
+    for (size_t i = 0; i < kit->n_patterns; i++) {
+        const sampi_pattern *p = &kit->pattern[i];
+        uint32_t node = 0;
+        for (size_t d = 1; d < p->n; d++) {
+            node = kit->hop[sampi_hop_at(kit->hop, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
+            for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
+                const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
+                if (sampi_begins(kit, bytes, n, p, d)) sampi_kit_put(kit, node, kit->by_bytes[k], -INFINITY);
+            }
+        }
+    }
+}
+
+/* All entries that there are to be. */
+static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
+{
+    for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
+    if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
+    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
+        const sampi_pattern *p = &kit->pattern[i];
+        sampi_kit_put(kit, p->before, p->tokens[p->n - 1], p->bias);
+    }
+}
+
+/* The lists of all nodes, each in order of its tokens, which are there once. */
+static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
+{
+    if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
+    if (kit->no_memory || kit->t.status) return;
+    sampi_kit_fill(kit);
+    sampi_require(&kit->t, kit->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
+    sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
+    if (!entry) return;
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < kit->n_knots; k++) {
+        kit->knot[k].first = first;
+        first += kit->knot[k].n;
+        kit->knot[k].n = 0;
+    }
+    kit->entry = entry;
+    sampi_kit_fill(kit);
+    for (uint32_t k = 0; k < kit->n_knots; k++) {
+        sampi_count *list = entry + kit->knot[k].first;
+        uint32_t n = kit->knot[k].n, kept = 0;
+        sampi_count_sort(list, n);
+        for (uint32_t i = 0; i < n; i++)
+            if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+        kit->is_doubled |= kept < n;
+        kit->knot[k].n = kept;
+    }
+}
+
+/* ---- the sampler of it ---- */
+
+static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
+
+/* As of all built-in samplers, but for the name. */
+static const samp_sampler_i *sampi_constraint_iface(void)
+{
+    static const samp_sampler_i iface = {
+        sampi_constraint_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL, samp_rollback
+    };
+    return &iface;
+}
+
+static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name)
+{
+    sampi_kit kit;
+    memset(&kit, 0, sizeof kit);
+    kit.t = sampi_blank(SAMPI_CONSTRAINT);
+    kit.t.u.limit.what = what;
+    kit.t.u.limit.name = name;
+    kit.t.base.iface = sampi_constraint_iface();
+    return kit;
+}
+
+/* Check the ids of a list, which may be NULL if it is empty. */
+static SAMPI_COLD void sampi_require_tokens(sampi_sampler *t, const samp_token *tokens, size_t n, const char *field)
+{
+    sampi_require(t, n == 0 || tokens, SAMP_E_NULL, field);
+    sampi_require(t, n <= SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+    for (size_t i = 0; i < n && !t->status; i++)
+        sampi_require(t, tokens[i] >= 0 && tokens[i] < SAMP_MAX_VOCAB, SAMP_E_RANGE, field);
+}
+
+/* Room for so many patterns, which the caller then sets. False: no memory, or an error. */
+static SAMPI_COLD bool sampi_kit_room(sampi_kit *kit, const void *given, size_t n, const char *field)
+{
+    sampi_require(&kit->t, n == 0 || given, SAMP_E_NULL, field);
+    sampi_require(&kit->t, n <= SAMPI_MAX_PATTERNS, SAMP_E_RANGE, field);
+    kit->pattern = (sampi_pattern *)sampi_kit_alloc(kit, n, sizeof *kit->pattern);
+    return kit->pattern != NULL;
+}
+
+static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, const char *text, size_t n,
+                                     const char *field)
+{
+    sampi_pattern *p = &kit->pattern[kit->n_patterns];
+    sampi_require(&kit->t, tokens || text, SAMP_E_NULL, field);
+    sampi_require(&kit->t, n > 0 && n <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, field);
+    if (!kit->t.status && tokens) sampi_require_tokens(&kit->t, tokens, n, field);
+    kit->n_symbols += n;
+    sampi_require(&kit->t, kit->n_symbols <= SAMPI_MAX_SYMBOLS, SAMP_E_RANGE, field);
+    if (kit->t.status) return;
+    p->tokens = tokens;
+    p->text = text;
+    p->n = n;
+    p->mark = (uint32_t)n;
+    p->bias = -INFINITY;
+    kit->n_patterns++;
+}
+
+/* The end of every constructor: all arrays into a new sampler, and away with the kit. */
+static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
+{
+    sampi_sampler *t = &kit->t;
+    const void *from[3] = { kit->knot, kit->hop, kit->entry ? (const void *)kit->entry : kit->words };
+    t->u.limit.masks = kit->entry && !kit->weighs;
+    t->u.limit.n_knots = kit->n_knots;
+    t->u.limit.hop_mask = kit->n_hops - 1;
+    t->part_size[0] = kit->n_knots * sizeof *kit->knot;
+    t->part_size[1] = kit->n_hops * sizeof *kit->hop;
+    t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
+    t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
+                      ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
+    samp_sampler *s = kit->no_memory && !t->status ? NULL : sampi_init(t);
+    if (s) s->ctx = s;
+    for (int i = 0; s && i < 3; i++) {
+        sampi_sampler *made = (sampi_sampler *)s;
+        if (made->part_size[i]) memcpy(sampi_part(made, i), from[i], made->part_size[i]);
+    }
+    SAMP_FREE(kit->pattern);
+    SAMP_FREE(kit->knot);
+    SAMP_FREE(kit->hop);
+    SAMP_FREE(kit->start);
+    SAMP_FREE(kit->by_bytes);
+    SAMP_FREE(kit->entry);
+    SAMP_FREE(kit->words);
+    return s;
+}
+
+/* ---- constructors ---- */
+
+/* Lists on the nodes of the automaton of all patterns that are set. */
+static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
+{
+    const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
+    sampi_kit_patterns(kit, 1);
+    if (!rewinds) sampi_kit_lists(kit);
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* tokens without bytes may stand in a string */
+        if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
+            kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
+    if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
+    kit->t.u.limit.is_idle = kit->n_patterns == 0;
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "sequence-bias");
+    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++) {
+        float bias = sequences[i].bias;
+        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+        sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "sequences");
+        kit.pattern[i].bias = bias;
+    }
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    sampi_kit_patterns(&kit, 1);
+    sampi_kit_lists(&kit);
+    sampi_require(&kit.t, !kit.is_doubled, SAMP_E_RANGE, "sequences");
+    kit.t.u.limit.is_idle = n == 0;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-sequences");
+    kit.t.u.limit.flags = (int32_t)flags;
+    sampi_require(&kit.t, flags <= SAMP_BAN_REWIND, SAMP_E_RANGE, "flags");
+    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++)
+        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    return sampi_kit_bans(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings,
+                                                           size_t n, unsigned flags)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-strings");
+    kit.t.u.limit.flags = (int32_t)flags;
+    kit.t.u.limit.vocab = vocab;
+    sampi_require(&kit.t, n == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
+    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    bool good = sampi_kit_room(&kit, strings, n, "strings");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++)
+        sampi_kit_add(&kit, NULL, strings[i], strings[i] ? strlen(strings[i]) : 0, "strings");
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    if (n == 0) kit.t.u.limit.vocab = NULL;
+    return sampi_kit_bans(&kit);
+}
+
+/* A list that does not depend on what the text ends with: on the first node, of which there is no more. */
+static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
+{
+    sampi_require_tokens(&kit->t, tokens, n, "tokens");
+    kit->t.u.limit.n = (int32_t)n;
+    kit->t.u.limit.is_idle |= n == 0;
+    kit->tokens = tokens;
+    kit->n_tokens = n;
+    kit->bias = bias;
+    sampi_kit_patterns(kit, 1);
+    sampi_kit_lists(kit);
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "suppressed-tokens");
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "begin-suppressed-tokens");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.count = 1;
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+/* From the first position on, also within the prompt: nothing is drawn there. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
+                                                       int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "min-tokens");
+    sampi_require(&kit.t, n_min >= 0, SAMP_E_RANGE, "n_min");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
+    kit.t.u.limit.count = kit.t.status ? 0 : begin + n_min;
+    kit.t.u.limit.is_idle = n_min == 0;
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "eog-bias");
+    sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "bias");
+    kit.t.u.limit.is_idle = bias == 0.0f;
+    return sampi_kit_tokens(&kit, tokens, n, bias);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start,
+                                                           float factor, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_GROWING, "length-penalty");
+    sampi_require(&kit.t, start >= 0, SAMP_E_RANGE, "start");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + start <= INT32_MAX, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, factor == factor, SAMP_E_NAN, "factor");
+    sampi_require(&kit.t, factor > 0.0f, SAMP_E_RANGE, "factor");
+    kit.t.u.limit.begin = kit.t.status ? 0 : begin + start;
+    kit.t.u.limit.factor = factor;
+    kit.t.u.limit.is_idle = factor == 1.0f;
+    return sampi_kit_tokens(&kit, tokens, n, 0.0f);
+}
+
+/* Part 2 is the tokens themselves: those that are allowed in order of their ids. */
+static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts)
+{
+    sampi_require_tokens(&kit->t, tokens, n, "tokens");
+    kit->t.u.limit.n = (int32_t)n;
+    sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
+    for (size_t i = 0; i < n && list && kit->words; i++) {
+        if (sorts) list[i].token = tokens[i];
+        kit->words[i] = (uint32_t)tokens[i];
+    }
+    kit->n_words = n;
+    if (sorts && list && kit->words) {
+        sampi_count_sort(list, (uint32_t)n);
+        kit->n_words = 0;
+        for (size_t i = 0; i < n; i++)
+            if (i == 0 || list[i].token != list[i - 1].token) kit->words[kit->n_words++] = (uint32_t)list[i].token;
+    }
+    SAMP_FREE(list);
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
+    sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
+    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
+    return sampi_kit_only(&kit, tokens, n, true);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.is_idle = n == 0;
+    return sampi_kit_only(&kit, tokens, n, false);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_NGRAM, "no-repeat-ngram");
+    sampi_require(&kit.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.penalty = INFINITY;
+    kit.t.u.limit.is_idle = n == 0;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = n ? (uint32_t)last_n : 0;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
+                                                         int32_t last_n, int32_t every, float penalty)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
+    sampi_require(&kit.t, min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(&kit.t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
+    sampi_require(&kit.t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(&kit.t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(&kit.t, every >= 1, SAMP_E_RANGE, "every");
+    kit.t.u.limit.shortest = min_period;
+    kit.t.u.limit.longest = max_period;
+    kit.t.u.limit.copies = copies;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.every = every;
+    kit.t.u.limit.penalty = penalty;
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = (uint32_t)last_n;
+    kit.t.u.limit.room = 1;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
+                                                               float penalty)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CUSUM, "loop-breaker-cusum");
+    sampi_require(&kit.t, n >= 1 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.loss = loss;
+    kit.t.u.limit.alarm = alarm;
+    kit.t.u.limit.penalty = penalty;
+    sampi_require(&kit.t, alarm == alarm, SAMP_E_NAN, "alarm");
+    sampi_require(&kit.t, alarm > 0.0f, SAMP_E_RANGE, "alarm");
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = (uint32_t)last_n;
+    return sampi_kit_make(&kit);
+}
+
+/* What each span forces, behind the table of spans. */
+static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n)
+{
+    size_t at = n * sizeof(sampi_span) / sizeof(uint32_t), total = at;
+    for (size_t i = 0; i < n && !kit->t.status; i++) {
+        size_t n_force = spans[i].force ? spans[i].n_force : spans[i].n_end;
+        sampi_require(&kit->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+        if (spans[i].force && !kit->t.status) sampi_require_tokens(&kit->t, spans[i].force, n_force, "spans");
+        total += n_force;
+    }
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
+    kit->n_words = total;
+    for (size_t i = 0; i < n && kit->words && !kit->t.status; i++) {
+        const samp_token *force = spans[i].force ? spans[i].force : spans[i].end;
+        sampi_span *span = (sampi_span *)(void *)kit->words + i;
+        span->first = (uint32_t)at;
+        span->n = (uint32_t)(spans[i].force ? spans[i].n_force : spans[i].n_end);
+        span->is_end = !spans[i].force;
+        for (uint32_t k = 0; k < span->n; k++) kit->words[at++] = (uint32_t)force[k];
+    }
+}
+
+/* The first root is that of all starts, the next ones are those of each span's end. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
+                                                            size_t n_spans, int32_t budget, int32_t open)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
+    sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
+    sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
+    bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
+    for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {
+        const samp_thinking *span = &spans[i / 2];
+        sampi_kit_add(&kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
+        kit.pattern[i].mark = (uint32_t)i / 2 + 1;
+        kit.pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
+    }
+    sampi_kit_spans(&kit, spans, n_spans);
+    sampi_kit_patterns(&kit, (uint32_t)n_spans + 1);
+    kit.t.u.limit.vocab = vocab;
+    kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
+    kit.t.u.limit.budget = budget < 0 ? 0 : budget;
+    kit.t.u.limit.open = open;
+    kit.t.u.limit.is_idle = budget < 0 || n_spans == 0;
+    return sampi_kit_make(&kit);
+}
+
+/* ---- the window ---- */
+
+static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
+
+/* Room for a list of this draw, and the bans behind it: the token, and the position where it is one. */
+static sampi_count *sampi_limit_room(const sampi_sampler *s)
+{
+    return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
+}
+static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
+
+/* The token `back` places ago, 0 = the newest; as sampi_ring_at, without a division. */
+static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
+{
+    const sampi_ring *r = &s->u.limit.ring;
+    return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
+}
+
+/* The first place from `back` on, and before `end`, where this token stands; else end. */
+static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
+{
+    const sampi_ring *r = &s->u.limit.ring;
+    const samp_token *window = sampi_limit_window(s);
+    for (; back < end && back < r->head; back++)
+        if (window[r->head - 1 - back] == token) return back;
+    for (; back < end; back++)
+        if (window[r->head + r->cap - 1 - back] == token) return back;
+    return end;
+}
+
+/* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
+   Without a list: is there any? */
+static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+{
+    const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
+    uint32_t n = 0, kept = 0;
+    for (uint32_t back = 1; back < end; back++) {
+        uint32_t k = 1;
+        if (m) back = sampi_limit_find(s, back, end, sampi_limit_back(s, 0));
+        if (back == end) break;
+        while (k < m && sampi_limit_back(s, back + k) == sampi_limit_back(s, k)) k++;
+        if (k < m) continue;
+        if (!list) return 1;
+        list[n].token = sampi_limit_back(s, back - 1);
+        list[n++].count = 0;
+    }
+    if (list) sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+    return kept;
+}
+
+/* The smallest period of the newest tokens, 0: none. */
+static uint32_t sampi_limit_period(const sampi_sampler *s)
+{
+    for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
+        uint64_t same = (uint64_t)p * (uint32_t)(s->u.limit.copies - 1), k = 0;
+        if (same + p > s->u.limit.ring.size) return 0;
+        while (k < same && sampi_limit_back(s, (uint32_t)k) == sampi_limit_back(s, (uint32_t)k + p)) k++;
+        if (k == same) return p;
+    }
+    return 0;
+}
+
+/* ---- accepting: what moves the state ---- */
+
+/* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
+   none does. */
+static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+{
+    const sampi_knot *knot = sampi_knots(s);
+    const sampi_hop *hop = (const sampi_hop *)sampi_part(s, 1);
+    const uint32_t mask = s->u.limit.hop_mask;
+    uint32_t node = s->u.limit.node;
+    *before = -1;
+    if (!s->part_size[1]) return node;
+    if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
+        node = sampi_hop_on(knot, hop, mask, node, token);
+        *before = (int64_t)knot[node].mark - 1;
+        return node;
+    }
+    size_t n;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    for (size_t i = 0; i < n; i++) {
+        node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
+        int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
+        if (symbols < 0) symbols = 0; /* within the token */
+        if (knot[node].mark && symbols > *before) *before = symbols;
+    }
+    return node;
+}
+
+/* A pattern of a rewinding ban is complete, and began so many symbols before this token: the token in which that was is
+   one no more, at its place. The window has this token too. */
+static void sampi_limit_ban(sampi_sampler *s, int64_t before)
+{
+    sampi_limit *r = &s->u.limit;
+    sampi_count *ban = sampi_limit_bans(s);
+    uint32_t count = 1;
+    for (; before > 0 && count < r->ring.size; count++) {
+        size_t n = 1;
+        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, count), &n);
+        before -= (int64_t)n;
+    }
+    if (r->n_bans == r->ban_room) memmove(ban, ban + 1, --r->n_bans * sizeof *ban);
+    ban[r->n_bans].token = sampi_limit_back(s, count - 1);
+    ban[r->n_bans++].count = (int32_t)(r->at + 1 - count);
+    if (r->mode < count) r->mode = count;
+}
+
+static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)
+{
+    sampi_limit *r = &s->u.limit;
+    uint32_t kept = 0;
+    sampi_count *ban = sampi_limit_bans(s);
+    for (uint32_t i = 0; i < r->n_bans; i++) /* those of another text go */
+        if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
+    r->n_bans = kept;
+    if (r->mode && r->mode < INT32_MAX) r->mode++;
+    sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (before >= 0) sampi_limit_ban(s, before);
+}
+
+/* Bytes of a character that are still to come, behind a token. */
+static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
+{
+    size_t n;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    uint32_t missing = s->u.limit.missing;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if ((c & 0xc0) == 0x80)
+            missing -= missing > 0;
+        else
+            missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0;
+    }
+    return missing;
+}
+
+/* Modes of thinking: 0 not at all; 2 i + 1 in span i, 2 i + 2 its end is forced. */
+static const sampi_span *sampi_limit_span(const sampi_sampler *s)
+{
+    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
+}
+static bool sampi_limit_forces(const sampi_sampler *s) { return s->u.limit.mode && s->u.limit.mode % 2 == 0; }
+
+/* The budget is spent: what is forced begins where the text is already. */
+static void sampi_limit_spend(sampi_sampler *s)
+{
+    sampi_limit *r = &s->u.limit;
+    uint64_t budget = (uint64_t)r->budget;
+    if (r->mode % 2 == 0 || r->count_in < budget || (r->missing && r->count_in < budget + 4)) return;
+    r->mode++;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+}
+
+static void sampi_limit_think(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    uint32_t mark = sampi_knots(s)[r->node].mark; /* behind the token */
+    if (r->vocab) r->missing = sampi_limit_missing(s, token);
+    if (r->mode == 0) {
+        if (mark == 0) return;
+        r->mode = 2 * mark - 1;
+        r->node = mark; /* the root of this span's end */
+        r->count_in = 0;
+    } else if (mark) {
+        r->mode = r->node = r->count_in = 0;
+    } else if (!sampi_limit_forces(s)) {
+        r->count_in++;
+    } else {
+        const sampi_span *span = sampi_limit_span(s);
+        const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
+        if (span->is_end)
+            r->count_in = sampi_knots(s)[r->node].depth;
+        else if (token == force[r->count_in] && ++r->count_in == span->n)
+            r->mode = r->node = r->count_in = 0;
+    }
+    sampi_limit_spend(s);
+}
+
+static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    samp_token *window = sampi_limit_window(s);
+    int64_t before;
+    r->node = sampi_limit_walk(s, token, &before);
+    switch (r->what) {
+        case SAMPI_LIMIT_LISTS:
+            if (r->ban_room) sampi_limit_rewinds(s, token, before);
+            break;
+        case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
+        case SAMPI_LIMIT_PERIOD:
+            if (r->mode && sampi_limit_back(s, r->mode - 1) != token) r->mode = 0;
+            sampi_ring_push(&r->ring, window, token);
+            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s);
+            break;
+        case SAMPI_LIMIT_CUSUM:
+            sampi_ring_push(&r->ring, window, token);
+            r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
+            break;
+        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token); break;
+        case SAMPI_LIMIT_GROWING:
+        case SAMPI_LIMIT_ALLOWED:
+        case SAMPI_LIMIT_FORCED: break;
+    }
+    if (r->at < INT32_MAX) r->at++;
+}
+
+static void sampi_constraint_reset(sampi_sampler *s)
+{
+    sampi_limit *r = &s->u.limit;
+    r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
+    r->sum = 0.0f;
+    r->ring.size = r->ring.head = 0;
+    if (r->what != SAMPI_LIMIT_THINKING || r->open < 0 || r->is_idle) return;
+    r->node = (uint32_t)r->open + 1;
+    r->mode = 2 * (uint32_t)r->open + 1;
+    if (r->budget == 0) r->mode++; /* as sampi_limit_spend, which needs the parts */
+}
+
+static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.limit.at, 6); /* up to sum */
+    sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
+}
+
+/* ---- what a draw asks ---- */
+
+/* The only tokens that are allowed now, in order: how many, 0: all are. */
+static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
+{
+    const sampi_limit *r = &s->u.limit;
+    const samp_token *words = (const samp_token *)sampi_part(s, 2);
+    *tokens = words;
+    switch (r->what) {
+        case SAMPI_LIMIT_ALLOWED: return s->part_size[2] / sizeof *words;
+        case SAMPI_LIMIT_FORCED:
+            if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
+            *tokens = words + (r->at - (uint32_t)r->begin);
+            return 1;
+        case SAMPI_LIMIT_THINKING:
+            if (!sampi_limit_forces(s)) return 0;
+            *tokens = words + sampi_limit_span(s)->first + r->count_in;
+            return 1;
+        default: return 0;
+    }
+}
+
+/* A walk over the lists that count now: those of a node and of its suffixes, or one that is made for the draw.
+     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
+typedef struct sampi_lists {
+    const sampi_sampler *s;
+    const sampi_count *list;
+    uint32_t n, node;
+    bool is_made, is_over;
+} sampi_lists;
+
+/* The list of those that make one. */
+static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
+{
+    const sampi_limit *r = &s->u.limit;
+    const sampi_count *ban = sampi_limit_bans(s);
+    uint32_t n = 0, kept = 0;
+    switch (r->what) {
+        case SAMPI_LIMIT_NGRAM: return sampi_limit_followers(s, (uint32_t)r->n - 1, list);
+        case SAMPI_LIMIT_CUSUM: return r->sum >= r->alarm ? sampi_limit_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_LIMIT_PERIOD:
+            if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
+            return n;
+        default: break;
+    }
+    for (uint32_t i = 0; i < r->n_bans; i++)
+        if ((uint32_t)ban[i].count == r->at) list[n++] = ban[i];
+    sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+    return kept;
+}
+
+static sampi_lists sampi_lists_of(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
+    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_LIMIT_THINKING ||
+                 (r->count && r->at < (uint32_t)r->begin) ||
+                 (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
+                 (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
+    return it;
+}
+
+static bool sampi_next_list(sampi_lists *it)
+{
+    const sampi_sampler *s = it->s;
+    if (it->is_made && !it->is_over) {
+        it->is_over = true;
+        it->list = sampi_limit_room(s);
+        it->n = sampi_limit_make(s, sampi_limit_room(s));
+        return it->n > 0;
+    }
+    for (it->n = 0; it->n == 0 && !it->is_over;) {
+        const sampi_knot *knot = sampi_knots(s) + it->node;
+        it->list = (const sampi_count *)sampi_part(s, 2) + knot->first;
+        it->n = knot->n;
+        it->is_over = knot->fail == it->node;
+        it->node = knot->fail;
+    }
+    return it->n > 0;
+}
+
+/* The new logit of a token in a list. */
+static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    const sampi_limit *r = &s->u.limit;
+    float bias = -INFINITY;
+    if (sampi_masked(l)) return l;
+    if (r->what == SAMPI_LIMIT_GROWING) {
+        double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
+        float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
+        return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
+    }
+    if (r->what != SAMPI_LIMIT_LISTS)
+        bias = -r->penalty;
+    else if (!r->ban_room)
+        memcpy(&bias, &entry->count, 4);
+    return sampi_bias_change(l, bias);
+}
+
+/* Step by step: an array may be in any order. */
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token *only;
+    size_t n = sampi_limit_only(s, &only);
+    for (size_t i = 0; n && i < cur->size; i++) {
+        size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
+        if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        cur->data[i].logit = -INFINITY;
+        cur->sorted = false;
+    }
+    if (n) return SAMP_OK;
+    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
+        sampi_patch(s, cur, it.list, it.n, sampi_limit_change);
+    return SAMP_OK;
+}
+
+/* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
+static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
+{
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
+    const size_t words = (row->n + 31) / 32;
+    if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+        (keeps && row->mask))
+        return false;
+    if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
+    if (row->mask && row->mask != bits) memcpy(bits, row->mask, words * sizeof *bits);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = *(const uint32_t *)(const void *)((const char *)list + i * size), bit = 1u << token % 32;
+        if (token >= row->n) break;
+        bits[token / 32] = keeps ? bits[token / 32] | bit : bits[token / 32] & ~bit;
+    }
+    row->x = NULL;
+    row->mask = bits;
+    return true;
+}
+
+/* Keep these tokens of a row: few, whatever its length. */
+static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
+{
+    float *x = row->work->x, l;
+    int32_t *id = row->work->id;
+    size_t m = 0, at;
+    if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_find_logit(row, only[i], &at, &l)) continue;
+        samp_token to = sampi_id_at(row, at); /* of a compact row no place is before its new one */
+        x[m] = sampi_logit_of(row, l);
+        id[m++] = to;
+    }
+    sampi_set_tokens(row, x, id, m);
+    return sampi_scan(row);
+}
+
+/* On a row of logits. */
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
+{
+    const samp_token *only;
+    size_t n = sampi_limit_only(s, &only), at;
+    bool has_masked = false;
+    int status;
+    float l;
+    if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
+    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
+        if (s->u.limit.masks && s->rng == SAMP_RNG_PHILOX &&
+            sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
+            if ((status = sampi_scan(row))) return status;
+            continue;
+        }
+        sampi_begin_patch(row, it.n);
+        for (uint32_t i = 0; i < it.n; i++) {
+            if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
+            l = sampi_limit_change(s, l, &it.list[i]);
+            sampi_set_element(row, at, l);
+            has_masked |= sampi_masked(l);
+        }
+    }
+    return sampi_end_changes(row, has_masked);
+}
+
+/* ---- what is told of it ---- */
+
+/* Its numbers are fields; its lists and automata are what else it was made of. */
+static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
+    for (int i = 0; i < 3; i++)
+        for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
+}
+
+/* A word of the state, at most `most`; x is a copy, which gets what stands there in any case. */
+static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
+{
+    *x = (uint32_t)sampi_io_int(io, *x, 4);
+    io->bad |= *x > most;
+}
+
+/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
+static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+{
+    const sampi_knot *knot = sampi_knots(s);
+    uint32_t root = now->node, span = (now->mode - 1) / 2;
+    while (knot[root].fail != root) root = knot[root].fail;
+    if (now->mode == 0) return root == 0 && now->count_in == 0;
+    if (root != span + 1 || knot[now->node].mark) return false;
+    if (now->mode % 2) return now->count_in < (uint64_t)now->budget + 4;
+    const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
+    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+}
+
+static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_limit *r = &s->u.limit, now = *r;
+    bool thinks = r->what == SAMPI_LIMIT_THINKING;
+    if (r->is_idle) return;
+    sampi_io_word(io, &now.at, INT32_MAX);
+    sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
+    sampi_io_word(io, &now.mode, thinks ? 2 * (uint64_t)r->n : INT32_MAX);
+    sampi_io_word(io, &now.count_in, INT32_MAX);
+    sampi_io_word(io, &now.missing, 3);
+    sampi_io_float(io, &now.sum, 0.0f, r->alarm);
+    sampi_io ahead = *io; /* how many tokens the window will have */
+    sampi_io_word(&ahead, &now.ring.size, now.at);
+    io->bad |= ahead.bad;
+    sampi_io_ring(io, &r->ring, sampi_limit_window(s));
+    io->bad |= r->what == SAMPI_LIMIT_PERIOD && now.mode > now.ring.size;
+    sampi_io_word(io, &now.n_bans, r->ban_room);
+    for (uint32_t i = 0; i < now.n_bans && !io->bad; i++) {
+        sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
+        sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
+    }
+    if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
+    if (io->mode != SAMPI_READ) return;
+    now.ring = r->ring;
+    *r = now;
+}
+
+/* ---- accessors ---- */
+
+static int32_t sampi_rewind_of(const sampi_sampler *s)
+{
+    int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.limit.ban_room ? (int32_t)s->u.limit.mode : 0;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
+        int32_t n = sampi_rewind_of(s->u.chain.item[i]);
+        if (most < n) most = n;
+    }
+    return most;
+}
+
+SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    return status ? status : sampi_rewind_of((const sampi_sampler *)s);
+}
+
+static const sampi_limit *sampi_thinking_of(const sampi_sampler *s)
+{
+    const sampi_limit *found = NULL;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
+        found = sampi_thinking_of(s->u.chain.item[i]);
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_THINKING ? &s->u.limit : found;
+}
+
+SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    const sampi_limit *r = status ? NULL : sampi_thinking_of((const sampi_sampler *)s);
+    if (!r) return status ? status : SAMP_E_UNSUPPORTED;
+    if (r->mode == 0) return -1;
+    return r->mode % 2 && r->count_in < (uint32_t)r->budget ? r->budget - (int32_t)r->count_in : 0;
+}
+#endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
 /* The user's own flags again. */
 #if defined(__clang__) || defined(_MSC_VER)

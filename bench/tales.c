@@ -22,6 +22,7 @@
 
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "tales_model.h"
@@ -37,8 +38,9 @@ typedef struct {
     samp_settings *sampling;
     const char *prompt, *model;   /* model NULL: where it usually is */
     const char *grammar, *schema; /* files, or NULL */
+    const char *ban;              /* strings with commas between, or NULL */
     const char *color;
-    size_t length, parallel, best_of, draft;
+    size_t length, parallel, best_of, draft, ngram;
     bool show, compare, verbose, help;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
@@ -68,6 +70,8 @@ static const option options[] = {
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
     {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
     {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
+    {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
+    {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
     {{"--color"},         TEXT, OWN(color),
@@ -979,12 +983,27 @@ static bool read_grammar(library *lib, const settings *set, const samp_vocab *vo
     return lib->grammar && lib->index;
 }
 
-/* Moves the samplers of a chain behind the stories' grammar. */
-static samp_sampler *with_grammar(const library *lib, samp_sampler *plain, samp_rng_kind rng)
+/* What stories must not say: strings with commas between. */
+static samp_sampler *banned(const char *list, const samp_vocab *vocab)
+{
+    char text[1000];
+    const char *strings[64];
+    size_t n = 0;
+    snprintf(text, sizeof text, "%s", list);
+    for (char *one = strtok(text, ","); one && n < 64; one = strtok(NULL, ",")) strings[n++] = one;
+    return samp_init_banned_strings(vocab, strings, n, 0);
+}
+
+/* Moves the samplers of a chain behind the stories' grammar, and what else they must keep to. */
+static samp_sampler *with_rules(const library *lib, const settings *set, samp_sampler *plain,
+                                const samp_params *params)
 {
     samp_sampler *chain = samp_chain_init();
-    samp_set_rng(chain, rng);
-    samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
+    int32_t window = params->n_ctx_train, n = set->ngram > INT32_MAX ? INT32_MAX : (int32_t)set->ngram;
+    samp_set_rng(chain, params->rng);
+    if (lib->grammar) samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
+    if (set->ban) samp_chain_add(chain, banned(set->ban, params->vocab));
+    if (n > 0) samp_chain_add(chain, samp_init_no_repeat_ngram(n, n > window ? n : window));
     while (samp_chain_n(plain) > 0) samp_chain_add(chain, samp_chain_remove(plain, 0));
     samp_free(plain);
     return chain;
@@ -995,7 +1014,8 @@ static samp_sampler *make_chain(const library *lib, const settings *set, const s
 {
     const char *field = NULL;
     samp_sampler *chain = samp_chain_from_params(params, NULL);
-    if (samp_status(chain, NULL) == SAMP_OK && lib->grammar) chain = with_grammar(lib, chain, params->rng);
+    bool rules = lib->grammar || set->ban || set->ngram;
+    if (samp_status(chain, NULL) == SAMP_OK && rules) chain = with_rules(lib, set, chain, params);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     if (status == SAMP_OK && set->show) {
         chain = with_probes(chain, params->rng);

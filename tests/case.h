@@ -591,7 +591,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
 #endif
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
-        case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
+        case SAMPI_ADAPTIVE_P: return make_adaptive_p(s); SAMPI_CASE_CONSTRAINT
         case SAMPI_DIST:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
@@ -608,6 +608,14 @@ static samp_sampler *make_custom(source *s)
     return custom_make(c);
 }
 
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#include "random_constraint.h"
+#define ADD_CONSTRAINT(chain, s, n, share)                                                                           \
+    if (percent(s, share)) samp_chain_add(chain, make_constraint(s, n))
+#else
+#define ADD_CONSTRAINT(chain, s, n, share) ((void)0)
+#endif
+
 /* ------------------------------------------------------------------------------------------------- chains */
 
 /* Most chains select with dist. */
@@ -623,6 +631,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
     size_t count = below(s, depth ? 4 : 8);
     bool customs = percent(s, 25);
     for (size_t i = 0; i < count; i++) {
+        ADD_CONSTRAINT(chain, s, n, 15);
         if (depth < 2 && percent(s, 8))
             samp_chain_add(chain, make_wild_chain(s, n, depth + 1));
         else if (customs && percent(s, 25))
@@ -645,6 +654,7 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
+        ADD_CONSTRAINT(chain, s, n, i ? 2 : 15);
         if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
@@ -826,6 +836,9 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
     if (x->kind == SAMPI_ADAPTIVE_P && (bits_of(x->u.adaptive.sum) != bits_of(y->u.adaptive.sum) ||
                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+    if (sampi_is_constraint(x) && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0) return false; /* up to sum */
+#endif
     if (sampi_has_mt(x) && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;
     for (int32_t i = 0; i < samp_chain_n(a); i++)
         if (!same_state(samp_chain_get(a, i), samp_chain_get(b, i))) return false;

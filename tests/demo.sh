@@ -50,6 +50,17 @@ for settings in "$@"; do
 done
 cmp "$dir/parallel" "$dir/alone" || fail "stories with their own settings are not those told alone"
 
+# What is banned is not said, however its tokens fall; and what repeats itself can be told not to.
+for seed in 1 2 3; do
+    tell --seed $seed --length 120 > "$dir/plain"
+    grep -q "the" "$dir/plain" || fail "seed $seed: a story without \"the\""
+    tell --seed $seed --length 120 --ban "the,Once upon" > "$dir/banned"
+    ! grep -q "the" "$dir/banned" || fail "--ban: $(cat "$dir/banned")"
+done
+tell --temp 0 --length 200 > "$dir/plain"
+tell --temp 0 --length 200 --no-repeat-ngram 3 > "$dir/banned"
+! cmp -s "$dir/plain" "$dir/banned" || fail "--no-repeat-ngram 3: the same story"
+
 # The best of five is the story of the seed with the largest log-probability.
 tell --best-of 5 --length 60 > "$dir/best"
 [ "$(grep -c '^seed ' "$dir/figures")" = 5 ] || fail "--best-of 5: $(cat "$dir/figures")"

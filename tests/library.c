@@ -8,6 +8,8 @@
 #define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
 #define SAMPLING_DRAFTS
+#define SAMPLING_CONSTRAINTS
+#define SAMPI_LONG_LIST 3
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION

@@ -17,6 +17,8 @@
 #define HEAP_HERE
 #include "heap.h"
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
+#define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "case.h"

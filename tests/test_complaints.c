@@ -14,6 +14,7 @@
      a request's penalties are ignored          test_peers (penalties_are_not_ignored)
      samples of one seed are alike              test_peers (samples_of_one_seed_differ)
    And by definition: a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does. */
+#define SAMPLING_CONSTRAINTS
 #include "../sampling.h"
 #include "test.h"
 
@@ -367,6 +368,126 @@ static void no_setting_is_ignored(void **state)
     samp_settings_free(settings);
 }
 
+/* ---- texts that go on for ever, and what must not be said ---- */
+
+enum { THINK = 50, DONE = 51, END = 52 };
+
+/* A model that never stops thinking is stopped, each time it begins; behind a budget of 0 at once; and what it says then
+   is its own again. */
+static void thinking_ends_within_its_budget(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE };
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    float row[N] = { 0 };
+    for (int i = 0; i < N; i++) row[i] = i == DONE || i == THINK ? -30.0f : (float)(i % 7);
+    for (int32_t budget = 0; budget < 40; budget += 13) {
+        samp_sampler *s = two(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
+        for (int time = 0; time < 3; time++) {
+            assert_ok(samp_accept(s, THINK));
+            for (int32_t i = 0; i < budget; i++) {
+                assert_num(samp_thinking_left(samp_chain_get(s, 0)), budget - i);
+                assert_true(samp_sample(s, row, N) != DONE);
+            }
+            assert_num(samp_sample(s, row, N), DONE);
+            assert_num(samp_thinking_left(s), -1);
+            for (int i = 0; i < 60; i++) assert_true(samp_sample(s, row, N) != DONE);
+        }
+        samp_free(s);
+    }
+}
+
+/* The next token of a model that is caught in a loop: it wants what followed last time, most of the time. */
+static samp_token caught(samp_sampler *s, const samp_token *text, size_t n, size_t period, source *rng)
+{
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = (float)normal(rng);
+    row[text[n - period]] = 20.0f;
+    return samp_sample(s, row, N);
+}
+
+/* The same piece does not come for ever, whatever its length, by either way; without them it does. */
+static void a_loop_is_left(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++)
+        for (size_t period = 4; period < 40; period += 7) {
+            source rng = source_stream(period);
+            samp_token text[1200];
+            samp_sampler *breaker = way == 0   ? samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY)
+                                    : way == 1 ? samp_init_loop_breaker_cusum(6, 1024, 0.25f, 15.0f, INFINITY)
+                                               : samp_init_loop_breaker(4, 128, 3, 512, 16, 0.0f);
+            samp_sampler *s = two(breaker, samp_init_greedy());
+            size_t n = 0, copied = 0;
+            for (; n < period; n++) {
+                text[n] = (samp_token)n;
+                assert_ok(samp_accept(s, text[n]));
+            }
+            for (; n < 1000 && copied == n - period; n++) {
+                text[n] = caught(s, text, n, period, &rng);
+                copied += text[n] == text[n - period];
+            }
+            if (way == 2) assert_num(copied, 1000 - period); /* it is the breaker that does it */
+            if (way == 0) assert_true(n <= 3 * period + 17);
+            if (way == 1) assert_true(n <= period + 23);
+            samp_free(s);
+        }
+}
+
+/* Strings do not come, whatever tokens they could be made of; rewinding takes back just them, and goes on. */
+static void banned_strings_are_never_said(void **state)
+{
+    (void)state;
+    const char *const strings[] = { "abc", "ghg", "opo", "xy" };
+    for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
+        samp_sampler *s = two(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
+        samp_token text[400];
+        char said[1300];
+        source rng = source_stream(12);
+        size_t n = 0, length = 0, rewound = 0;
+        while (n < 300) {
+            float row[N];
+            for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < 3 ? 2.0f : 0.0f);
+            do {
+                text[n] = samp_sample(s, row, N);
+                assert_true(text[n] >= 0);
+                int32_t back = samp_rewind_length(s);
+                if (back == 0) break;
+                rewound++;
+                assert_ok(samp_rollback(s, back));
+                n -= (size_t)back - 1; /* a program would go back to that row of logits: here each is as good */
+            } while (true);
+            n++;
+        }
+        for (size_t i = 0; i < n; i++) {
+            size_t n_bytes;
+            const char *bytes = test_letters(NULL, text[i], &n_bytes);
+            memcpy(said + length, bytes, n_bytes);
+            length += n_bytes;
+        }
+        said[length] = 0;
+        for (int i = 0; i < 4; i++) assert_true(strstr(said, strings[i]) == NULL);
+        assert_true(flags ? rewound > 10 : rewound == 0);
+        samp_free(s);
+    }
+}
+
+/* No end before its time, and nothing else allowed: that is a status, not token 0. */
+static void least_length_and_nothing_else_is_a_status(void **state)
+{
+    (void)state;
+    static const samp_token end[] = { END };
+    float row[N] = { 0 };
+    samp_sampler *s = two(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
+    chain = two(s, samp_init_dist(1));
+    for (int i = 0; i < 5; i++) {
+        assert_status(samp_sample(chain, row, N), SAMP_E_EMPTY);
+        assert_ok(samp_accept(chain, 1));
+    }
+    assert_num(samp_sample(chain, row, N), END);
+    samp_free(chain);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +506,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(seeds_belong_to_rows),
         cmocka_unit_test(a_seed_decides),
         cmocka_unit_test(no_setting_is_ignored),
+        cmocka_unit_test(thinking_ends_within_its_budget),
+        cmocka_unit_test(a_loop_is_left),
+        cmocka_unit_test(banned_strings_are_never_said),
+        cmocka_unit_test(least_length_and_nothing_else_is_a_status),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

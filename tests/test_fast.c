@@ -15,6 +15,8 @@
 #define _DEFAULT_SOURCE /* mmap */
 #endif
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
+#define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "case.h"

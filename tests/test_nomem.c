@@ -17,6 +17,7 @@
 #define SAMPLING_PEERS
 #define SAMPLING_SHARDS
 #define SAMPLING_DRAFTS
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
 #include "../sampling_gpu.h"
@@ -256,6 +257,22 @@ static void a_lazy_grammar(world *w)
 {
     w->s = samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, NULL, 0);
     assert_ok(samp_accept(w->s, 'x'));
+}
+
+/* What constraints are made of. */
+static const char *const banned[] = { "{\"b", "the", "n" };
+static const samp_token listed[] = { '{', 'a', 'b', EOG };
+static const samp_sequence some_sequences[] = { { listed, 2, -1.0f }, { listed + 1, 1, 2.0f } };
+static const samp_thinking a_span = { listed, 1, listed + 1, 2, NULL, 0 };
+
+static void a_chain_with_constraints(world *w)
+{
+    w->s = samp_chain_init();
+    assert_ok(samp_chain_add(w->s, samp_init_banned_strings(&small_vocabulary, banned, 3, SAMP_BAN_REWIND)));
+    assert_ok(samp_chain_add(w->s, samp_init_loop_breaker_cusum(1, 20, 0.25f, 1.0f, 1.0f)));
+    assert_ok(samp_chain_add(w->s, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 3, -1)));
+    assert_ok(samp_chain_add(w->s, make_dist()));
+    for (int i = 0; i < 9; i++) assert_ok(samp_accept(w->s, "abathe{xx"[i]));
 }
 
 static void settings(world *w) { w->settings = samp_settings_new(); }
@@ -710,6 +727,7 @@ typedef enum promise {
     X(samp_sample, a_used_chain, FAILS, samp_sample(w->s, logits, LONG))                                             \
     X(samp_sample, a_chain_of_llama, FAILS, samp_sample(w->s, logits, N))                                            \
     X(samp_sample, a_chain_with_grammar, FAILS, samp_sample(w->s, logits, N))                                        \
+    X(samp_sample, a_chain_with_constraints, FAILS, samp_sample(w->s, logits, N))                                    \
     X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N))                                                         \
     X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N))                                            \
     X(samp_sample_batch, three_rows, GOES_ON, batch(w))                                                              \
@@ -758,6 +776,7 @@ typedef enum promise {
     X(samp_clone, a_used_chain, MAKES, made(w, samp_clone(w->s)))                                                    \
     X(samp_clone, a_chain_of_llama, MAKES, made(w, samp_clone(w->s)))                                                \
     X(samp_clone, a_chain_with_grammar, MAKES, made(w, samp_clone(w->s)))                                            \
+    X(samp_clone, a_chain_with_constraints, MAKES, made(w, samp_clone(w->s)))                                        \
     X(samp_clone, a_lazy_grammar, MAKES, made(w, samp_clone(w->s)))                                                  \
     X(samp_init_custom, nothing, MAKES, made(w, make_custom()))                                                      \
     X(samp_init_logit_bias, nothing, MAKES, made(w, make_bias()))                                                    \
@@ -786,6 +805,23 @@ typedef enum promise {
     X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat()))                                                  \
     X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2()))                                            \
     X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p()))                                              \
+    X(samp_init_sequence_bias, nothing, MAKES, made(w, samp_init_sequence_bias(some_sequences, 2)))                  \
+    X(samp_init_banned_sequences, nothing, MAKES, made(w, samp_init_banned_sequences(some_sequences, 2, 0)))         \
+    X(samp_init_banned_sequences, nothing, MAKES,                                                                    \
+      made(w, samp_init_banned_sequences(some_sequences, 2, SAMP_BAN_REWIND)))                                       \
+    X(samp_init_banned_strings, nothing, MAKES, made(w, samp_init_banned_strings(&small_vocabulary, banned, 3, 0)))  \
+    X(samp_init_suppressed_tokens, nothing, MAKES, made(w, samp_init_suppressed_tokens(listed, 4)))                  \
+    X(samp_init_begin_suppressed_tokens, nothing, MAKES, made(w, samp_init_begin_suppressed_tokens(listed, 4, 1)))   \
+    X(samp_init_min_tokens, nothing, MAKES, made(w, samp_init_min_tokens(listed + 3, 1, 2, 0)))                      \
+    X(samp_init_allowed_tokens, nothing, MAKES, made(w, samp_init_allowed_tokens(listed, 4)))                        \
+    X(samp_init_forced_prefix, nothing, MAKES, made(w, samp_init_forced_prefix(listed, 3, 0)))                       \
+    X(samp_init_eog_bias, nothing, MAKES, made(w, samp_init_eog_bias(listed + 3, 1, -2.0f)))                         \
+    X(samp_init_length_penalty, nothing, MAKES, made(w, samp_init_length_penalty(listed + 3, 1, 1, 1.5f, 0)))        \
+    X(samp_init_no_repeat_ngram, nothing, MAKES, made(w, samp_init_no_repeat_ngram(2, 20)))                          \
+    X(samp_init_loop_breaker, nothing, MAKES, made(w, samp_init_loop_breaker(1, 2, 2, 8, 1, INFINITY)))              \
+    X(samp_init_loop_breaker_cusum, nothing, MAKES, made(w, samp_init_loop_breaker_cusum(1, 9, 0.25f, 1.0f, 1.0f)))  \
+    X(samp_init_thinking_budget, nothing, MAKES,                                                                     \
+      made(w, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 1, -1)))                                      \
     X(samp_random_sample_create, nothing, MAKES, operator_of(w))                                                     \
     X(samp_kv_init, nothing, MAKES, cache_of(w))                                                                     \
     X(samp_llama_sample, a_llama_sampler, FAILS, samp_llama_sample(samp_llama_chain(w->llama), &llama, -1))          \
@@ -1040,6 +1076,11 @@ static void test_others_need_none(void **state)
     NONE(samp_llama_vocab_free, samp_llama_vocab_free(w.vocab));
     llama_free(w.llama);
 
+    a_chain_with_constraints(&w);
+    NONE(samp_rewind_length, assert_true(samp_rewind_length(w.s) > 0));
+    NONE(samp_thinking_left, assert_num(samp_thinking_left(w.s), 1));
+    NONE(samp_rollback, assert_ok(samp_rollback(w.s, samp_rewind_length(w.s))));
+    samp_free(w.s);
     a_lazy_grammar(&w);
     NONE(samp_grammar_is_awaiting, assert_num(samp_grammar_is_awaiting(w.s), 1));
     NONE(samp_grammar_is_complete, assert_num(samp_grammar_is_complete(w.s), 0));

@@ -9,9 +9,11 @@
 #define HEAP_HERE
 #include "heap.h"
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_GRAMMAR
 #include "../sampling.h"
+#define CASE_NO_REWIND /* whose bans are what is not taken back */
 #include "case.h"
 #include "json_gbnf.h"
 #include "test.h"

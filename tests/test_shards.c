@@ -11,6 +11,8 @@
 #endif
 #define HEAP_HERE
 #include "heap.h"
+#define SAMPLING_CONSTRAINTS
+#define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
 #define SAMPLING_GRAMMAR

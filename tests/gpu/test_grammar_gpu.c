@@ -1,7 +1,8 @@
-/* test_grammar_gpu.c - a grammar and a GPU: the tokens of a batch on a GPU context are those that the CPU's definition
+/* test_grammar_gpu.c - grammars, and constraints (SAMPLING_CONSTRAINTS), and a GPU: the tokens of a batch on a GPU context are those that the CPU's definition
    gives, the samplers applied one by one to the array of all candidates, with the grammar as a sampler of the chain and
    as a mask before it. Played on the host's own kernels, and on what device 0 is (the CPU, if there is none). */
 #define SAMPLING_GRAMMAR
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256 /* so that most rows are longer than a list, with a small vocabulary */
 #include "../../sampling_gpu.h"
@@ -301,6 +302,49 @@ static void test_both(void **state)
     stage_free(t);
 }
 
+/* A constraint of a row: first, behind a sampler that removes tokens, and first with a whole list that is left. */
+static samp_sampler *make_constrained_row(int r, samp_rng_kind rng)
+{
+    static const char *const banned[] = { "tr", "{\"", "0" };
+    static samp_token allowed[900];
+    for (int i = 0; i < 900; i++) allowed[i] = 2 * i;
+    samp_sampler *s = r % 3 == 2 ? samp_init_allowed_tokens(allowed, 900)
+                                 : samp_init_banned_strings(&vocab, banned, 3, 0);
+    return make_chain(r % 3 == 1 ? NULL : s, r % 3 == 1 ? s : NULL, rng, 50 + (uint32_t)r);
+}
+
+/* They are left to the CPU, with what follows; what stands before them may run on the device. */
+static void play_constraints(int device, const samp_grammar *g, samp_rng_kind rng)
+{
+    stage *t = stage_make(device);
+    source s = source_stream(8);
+    samp_token got[N_ROWS];
+    (void)g;
+    for (int r = 0; r < N_ROWS; r++) {
+        t->fast[r] = make_constrained_row(r, rng);
+        t->steps[r] = make_constrained_row(r, rng);
+    }
+    for (int step = 0; step < N_STEPS / 3; step++) {
+        make_logits(t, &s);
+        const samp_logits rows = rows_of(t);
+        assert_ok(samp_gpu_sample_batch(t->gpu, t->fast, &rows, got));
+        for (int r = 0; r < N_ROWS; r++) {
+            assert_true(got[r] >= 0);
+            assert_num(by_steps(t->steps[r], t->logits[r], NULL), got[r]);
+            check_same_state(t->fast[r], t->steps[r]);
+        }
+    }
+    const samp_gpu_perf_data perf = samp_gpu_perf(t->gpu);
+    assert_num(perf.n_device, 0);
+    stage_free(t);
+}
+
+static void test_constraints(void **state)
+{
+    (void)state;
+    play_all(play_constraints);
+}
+
 /* What a plan says of them. */
 static void check_plan(const stage *t, samp_sampler *chain, const char *want)
 {
@@ -320,6 +364,8 @@ static void test_plans(void **state)
                "device: penalties -> top-k; cpu (a grammar): grammar -> top-p -> temp -> dist");
     check_plan(t, make_row(1, grammar[0], SAMP_RNG_MT19937),
                "cpu (llama.cpp's arithmetic): penalties -> top-k -> grammar -> top-p -> temp -> dist");
+    check_plan(t, make_constrained_row(1, SAMP_RNG_PHILOX),
+               "device: penalties -> top-k; cpu (not on the device): banned-strings -> top-p -> temp -> dist");
     check_plan(t, make_chain(NULL, NULL, SAMP_RNG_PHILOX, 1), "device: penalties -> top-k -> top-p -> temp -> dist");
     stage_free(t);
 }
@@ -327,10 +373,8 @@ static void test_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_in_chains),
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_constraints), cmocka_unit_test(test_plans), cmocka_unit_test(test_in_chains),
+        cmocka_unit_test(test_masks),       cmocka_unit_test(test_both),
     };
     return cmocka_run_group_tests_name("grammar_gpu", tests, set_up, tear_down);
 }

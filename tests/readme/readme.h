@@ -4,6 +4,7 @@
 
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_CONSTRAINTS
 #include "sampling.h"
 #include <stdio.h>
 #include <stdlib.h>

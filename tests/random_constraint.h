@@ -1,0 +1,84 @@
+/* random_constraint.h - a constraint (SAMPLING_CONSTRAINTS) of any kind, for the random chains of case.h, which includes
+   it. Its tokens are mostly the first few of the vocabulary, since these are what prompts there are made of. Define
+   CASE_NO_REWIND where what has been taken back must leave nothing behind. */
+#ifndef RANDOM_CONSTRAINT_H
+#define RANDOM_CONSTRAINT_H
+
+enum { CONSTRAINT_MOST = 400, CONSTRAINT_TEXTS = 5 };
+
+static size_t make_tokens(source *s, samp_token *tokens, size_t n_vocab)
+{
+    size_t n = percent(s, 10) ? 1 + below(s, CONSTRAINT_MOST) : 1 + below(s, 6);
+    for (size_t i = 0; i < n; i++)
+        tokens[i] = (samp_token)below(s, percent(s, 50) ? 6 : n_vocab + (percent(s, 5) ? 50 : 0));
+    return n;
+}
+
+static samp_sampler *make_sequences(source *s, size_t n_vocab)
+{
+    samp_token tokens[CONSTRAINT_TEXTS][CONSTRAINT_MOST];
+    samp_sequence q[CONSTRAINT_TEXTS];
+    size_t n = 1 + below(s, CONSTRAINT_TEXTS);
+    bool biased = percent(s, 60);
+    for (size_t i = 0; i < n; i++) {
+        (void)make_tokens(s, tokens[i], n_vocab);
+        q[i].tokens = tokens[i];
+        q[i].n = 1 + below(s, 3);
+        q[i].bias = PICK(s, -INFINITY, 1.0f, -1.0f, 5.0f, -100.0f, 1e30f, FLT_MAX, 0.001f);
+        tokens[i][q[i].n - 1] = (samp_token)(i + (size_t)PICK(s, 0.0f, 5.0f)); /* hardly one twice */
+    }
+    if (biased) return samp_init_sequence_bias(q, n);
+#ifndef CASE_NO_REWIND
+    if (percent(s, 30)) return samp_init_banned_sequences(q, n, SAMP_BAN_REWIND);
+#endif
+    return samp_init_banned_sequences(q, n, 0);
+}
+
+static samp_sampler *make_strings(source *s)
+{
+    static const char *const strings[] = { "ab", "c", "abc\nd", "d:", "*", "efab", "\n\n", "AB", "x" };
+    size_t from = below(s, 6), n = 1 + below(s, 3);
+    unsigned flags = percent(s, 20) ? SAMP_BAN_ANY_CASE : 0;
+#ifndef CASE_NO_REWIND
+    if (percent(s, 30)) flags |= SAMP_BAN_REWIND;
+#endif
+    return samp_init_banned_strings(&text_vocab, strings + from, n, flags);
+}
+
+static samp_sampler *make_thinking(source *s, size_t n_vocab)
+{
+    samp_token tokens[CONSTRAINT_MOST + 20];
+    (void)make_tokens(s, tokens, n_vocab);
+    for (size_t i = 1; i < 20; i++) tokens[i] = (samp_token)below(s, 6 < n_vocab ? 6 : n_vocab);
+    samp_thinking span[2] = { { tokens, 1, tokens + 2, 1 + below(s, 2), NULL, 0 },
+                              { tokens + 3, 2, tokens + 5, 1, tokens + 6, 1 + below(s, 4) } };
+    return samp_init_thinking_budget(percent(s, 50) ? &text_vocab : NULL, span, 1 + below(s, 2), (int32_t)below(s, 6),
+                                     (int32_t)below(s, 2) - 1);
+}
+
+static samp_sampler *make_constraint(source *s, size_t n_vocab)
+{
+    samp_token t[CONSTRAINT_MOST];
+    size_t n = make_tokens(s, t, n_vocab);
+    int32_t begin = (int32_t)below(s, 4), size = 1 + (int32_t)below(s, 3), last_n = size + (int32_t)below(s, 60);
+    float penalty = PICK(s, INFINITY, 2.0f, 1e38f, 0.5f);
+    switch (below(s, 13)) {
+        case 0:
+        case 1: return make_sequences(s, n_vocab);
+        case 2: return make_strings(s);
+        case 3: return make_thinking(s, n_vocab);
+        case 4: return samp_init_suppressed_tokens(t, n);
+        case 5: return samp_init_begin_suppressed_tokens(t, n, begin);
+        case 6: return samp_init_min_tokens(t, n, 1 + (int32_t)below(s, 6), begin);
+        case 7: return samp_init_allowed_tokens(t, n);
+        case 8: return samp_init_forced_prefix(t, n < 3 ? n : 3, begin);
+        case 9: return samp_init_eog_bias(t, n, PICK(s, 2.0f, -3.0f, -INFINITY, 1e38f));
+        case 10: return samp_init_length_penalty(t, n, begin, PICK(s, 1.1f, 0.5f, 3.0f, 1e30f), begin);
+        case 11: return samp_init_no_repeat_ngram(size, last_n);
+        default:
+            if (percent(s, 50)) return samp_init_loop_breaker_cusum(size, last_n, 0.25f, 2.0f, penalty);
+            return samp_init_loop_breaker(1, 4, 2, 2 + last_n, 1 + (int32_t)below(s, 3), penalty);
+    }
+}
+
+#endif /* RANDOM_CONSTRAINT_H */
