@@ -82,7 +82,7 @@ run-tests: $(RUNS)
 # What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
 $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 # walks: a few show what the sanitizers can
-$(B)/san/test_rollback.checked $(B)/san/test_naive.checked: MODE := SAMP_TEST_QUICK=1
+$(B)/san/test_rollback.checked $(B)/san/test_naive.checked $(B)/san/test_drafts.checked: MODE := SAMP_TEST_QUICK=1
 
 $(B)/%.passed: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
@@ -172,7 +172,7 @@ $(B)/%.full: $(B)/%
 	@touch $@
 
 ## test-full-long: those whose full length takes minutes
-test-full-long: $(B)/test_rollback.full $(B)/test_naive.full
+test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
 
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
@@ -596,10 +596,11 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 BENCH_DEPS := bench/bench.h tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16
 
 ## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
-bench: $(B)/bench
+bench: $(B)/bench $(B)/bench_drafts
 	@./$(B)/bench $(ARGS)
+	@./$(B)/bench_drafts
 
-$(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
+$(B)/bench $(B)/bench_drafts: $(B)/%: bench/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)

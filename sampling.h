@@ -30,6 +30,8 @@
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
        samp_verify                 how much of a draft is right
+       samp_verify_block, samp_verify_tree, samp_verify_relaxed
+                                   more of it, drafts that branch, and more lenient (SAMPLING_DRAFTS)
        samp_state_save, samp_state_load, samp_clone
                                    go on elsewhere, with the same tokens
        samp_random_sample_run      one index out of a row, without samplers or state
@@ -93,6 +95,7 @@
                                                                        JSON schemas as grammars
        >>peers                                                         requests to other programs, as settings
        >>shards                                                        a vocabulary in pieces, on many machines
+       >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets: what may follow the text
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
@@ -115,6 +118,7 @@
                                    and Ollama, as settings (define it wherever you include the file)
        SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row (define it wherever you include the file)
+       SAMPLING_DRAFTS             samp_verify_block, _tree, _relaxed (define it wherever you include the file)
        SAMPLING_CONSTRAINTS        bans, forced tokens, budgets, loop breakers (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
@@ -858,7 +862,7 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
-/* samp_init_smoothing -- bend the logits: with d = max - l and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+/* samp_init_smoothing -- bend the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) / 2.
    What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
      Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
      Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
@@ -1323,7 +1327,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's
+              first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -1403,9 +1408,94 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
                                 samp_request *request);
 #endif /* SAMPLING_PEERS */
 
+#ifdef SAMPLING_DRAFTS
+#define SAMPLING_DRAFTS_DECLARED
+/* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
+
+/* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
+   is said. Samplers in the chain, grammars too, have accepted the tokens in `out` and no others. */
+
+/* samp_verify_block -- judge a draft as a whole: what the ratio test gives in distribution, and never less of the draft
+   on average. A token that the ratio test would have rejected can be kept for the sake of those behind it.
+     in       logits [n + 1 x n_vocab], draft: as samp_verify's
+     out      [n + 1] the tokens that are accepted, then the next one; then -1
+     Formula  with x(i) the draft's token i = 1 .. n, P(i) and Q(i) what it should have been and was drawn from, r(0) =
+              1: r(i) = min(1, r(i - 1) P(i)(x(i)) / Q(i)(x(i))), S(i) = sum over tokens of max(r(i) P(i + 1) - Q(i +
+              1), 0), h(i) = S(i) / (S(i) + 1 - r(i)), h(n) = r(n). The first a tokens are accepted, a the largest i
+              with u(i) < h(i), u(i) uniform in [0, 1), or 0. The next one is drawn from max(r(a) P(a + 1) - Q(a + 1),
+              0), or from P(a + 1) where that is 0 everywhere; behind the whole draft from P(n + 1). It may be the
+              draft's token a + 1. Where greedy or a custom sampler selects it is the exact method.
+     Exactly  r in units of 2^-63, rounded down; r P and Q in units of the weight of one token, 2^40 at the maximum,
+              both rounded down; comparisons of integers. 0 / 0 counts as 1.
+     Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
+              bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
+              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or s is in a chain; SAMP_E_NOMEM;
+              SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
+              own rollback returns ends the call, with more tokens accepted than are told.
+     State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
+              tokens has gone to n + 1 of this draft.
+     Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own
+              row's position, attempt 0. So a later call meets none of these again, as losslessness needs.
+     Cost     each row as in the ratio test, row a again, and the rollback.   Memory  samp_rollback's, with the first
+              token; and samp_reserve's.   Threads  as samp_sample.
+     Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
+SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                   samp_token *out);
+
+/* samp_verify_tree -- a draft that branches: several tokens may follow the same one. The path that is accepted, and one
+   token more.
+     in       parent [n]: which token of the draft token j follows, in -1 .. j - 1; -1: it comes first. draft: its rows
+              of probabilities are one for each token: what it was drawn from, as the tokens with the same parent that
+              stand before it were known. Drawn without replacement that is q without these, divided by its sum. logits
+              [n + 1 x n_vocab]: row 0 is what the model says before the draft, row j + 1 behind token j.
+     out      [n + 1] the tokens of the path, then the next one; then -1
+     path     [n] the path's tokens as indices of the draft, then -1; NULL: not wanted
+     Exact    the tokens of samp_sample, row by row, as long as the draft has them: of equal ones with the same parent
+              the first counts. Any chain, both random sources; probs are not used.
+     Ratio    the children of the path's end are tried in turn: child x, drawn from q, is accepted if u q(x) < p(x), u
+              uniform in [0, 1); else p becomes max(0, p - q), divided by its sum, or stays where that is 0 everywhere.
+              Behind the last child, or the 64th, a token is drawn from p. It has the distribution of a draw without a
+              draft. A draft without branches gives what samp_verify gives, bit for bit.
+     Returns  the length of the path, or as samp_verify; SAMP_E_NULL: parent; SAMP_E_RANGE: one that is out of range.
+     Draws    Ratio: samp_verify's stream at each position, attempt k for child k.
+     Cost     as samp_verify; with k children tried, k (k + 1) / 2 of its passes over the candidates.   Memory none of
+              its own.   Threads  as samp_sample.
+     Source   Miao et al. 2024, "SpecInfer" (multi-step speculative sampling); the trees of Medusa and EAGLE. */
+SAMP_API int32_t samp_verify_tree(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                  const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path);
+
+/* Where a draft is taken more leniently: between two tokens, as <think> and </think>. */
+typedef struct samp_relaxed {
+    int32_t top_k;         /* >= 0; 0 = off. The draft's token is to be among the first so many candidates, */
+    float delta;           /* in [0, 1], and its p at most so much below the largest */
+    samp_token begin, end; /* what begins and ends a span, in -1 .. n_vocab - 1; -1: there is none */
+    bool inside;           /* is the text in a span? Kept up to date by samp_verify_relaxed */
+} samp_relaxed;
+
+/* samp_verify_relaxed -- samp_verify, but inside of a span a draft's token that is nearly the best is accepted.
+     in       as samp_verify. relaxed: read, and `inside` written: of out's tokens `begin` turns it on from the next one
+              on, `end` off. (Take tokens back with samp_rollback, and it is yours to put back.)
+     Relaxed  inside, x is accepted if it is one of the first top_k candidates, in the order (logit descending, id
+              ascending), and p(x) >= p(best) - delta: p is what the chain leaves its last sampler, greedy too, in whole
+              weights, floor(delta z) for delta. Else samp_verify's method decides. Where a custom sampler selects, only
+              this.
+     Gives    not the model's distribution. With A the tokens that are accepted so, the draft drawing from q: exact:
+              q(x) [x in A] + (1 - q(A)) p(x). Ratio: q(x) in A, min(p, q)(x) elsewhere, and to that max(0, p - q),
+              scaled to the rest of 1. Greedy is the first of these with p(best) = 1.
+     Returns  as samp_verify. Besides SAMP_E_NULL: relaxed; SAMP_E_RANGE: top_k, delta, begin, end; SAMP_E_NAN: delta;
+              SAMP_E_UNSUPPORTED: MT19937 with either method.
+     State    that of a + 1 samp_sample calls.   Draws  as samp_verify; none where a token is accepted in this way.
+     Cost     inside of a span as the ratio test.   Memory none of its own.   Threads  as samp_sample; relaxed is of
+              one.
+     Source   TensorRT-LLM's relaxed acceptance (top-k and delta, greedy). A ratio to the best p, as others have it, is
+              a delta that changes with the row: not offered. */
+SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                     samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
+#endif /* SAMPLING_DRAFTS */
+
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
-/* ---- 11. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
+/* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
    all samplers:
@@ -1572,6 +1662,10 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #endif
 #if defined(SAMPLING_PEERS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_PEERS_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_PEERS before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) &&                  \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_DRAFTS before the first #include of this file, wherever it is included"
 #endif
 #if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) &&        \
     !defined(SAMPI_ONCE)
@@ -5693,12 +5787,13 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
 {
     double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
+    double top = (double)max + 0.0; /* which zero is the maximum depends on the instruction set: +0 for both */
     for (char *at = (char *)l; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
         if (sampi_masked(*x)) continue;
-        double d = (double)max - (double)*x;
+        double d = top - (double)*x;
         double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
-        *x = sampi_finite((float)((double)max - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+        *x = sampi_finite((float)(top - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
     }
 }
 
@@ -5732,10 +5827,21 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+#ifdef SAMPLING_DRAFTS_DECLARED
+/* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
+   leave the draw as it is? */
+static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
+static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
+static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
+#endif
+
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
+#ifdef SAMPLING_DRAFTS_DECLARED
+    if (sampi_relax(s, cur)) return SAMP_OK;
+#endif
     cur->selected = (int64_t)sampi_argmax(cur);
     return SAMP_OK;
 }
@@ -5812,6 +5918,9 @@ typedef struct sampi_draft {
     const float *probs;    /* NULL: certain */
     const samp_token *ids; /* [n_top], or NULL: dense */
     size_t n_top;          /* dense: the vocabulary */
+#ifdef SAMPLING_DRAFTS_DECLARED
+    struct sampi_test *test; /* NULL: the ratio test */
+#endif
 } sampi_draft;
 
 /* A draw from the residual, or, with draft NULL, from p. */
@@ -5880,12 +5989,8 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
    on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the proposals fail.
    Only one exp a proposal instead of one for every token: that is what makes it worth while on the fast path, which
    draws the same way (sampi_envelope, sampi_random). Sets cur->selected and nothing else. */
-static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
+static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (s->draft) {
-        sampi_draw_ratio(s, cur);
-        return;
-    }
     float max = cur->data[sampi_argmax(cur)].logit;
     uint64_t total = 0, random[2];
     for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
@@ -5896,6 +6001,21 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
         cur->selected = (int64_t)i;
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return;
     }
+}
+
+/* The one or the other. */
+static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
+{
+#ifdef SAMPLING_DRAFTS_DECLARED
+    if (s->draft && s->draft->test) {
+        sampi_draw_test(s, cur);
+        return;
+    }
+#endif
+    if (s->draft)
+        sampi_draw_ratio(s, cur);
+    else
+        sampi_draw_envelope(s, cur);
 }
 
 /* Draw, leave p, and return the sums that p comes from. */
@@ -5958,7 +6078,11 @@ static void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t 
 
 static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (s->draft) return sampi_dist_apply(s, cur);
+    bool tested = s->draft != NULL;
+#ifdef SAMPLING_DRAFTS_DECLARED
+    tested = tested && !sampi_leaves_draw(s, cur);
+#endif
+    if (tested) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
     sampi_race race = sampi_race_of(s, sums.max);
     for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);
@@ -12275,6 +12399,9 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     row.probs = draft->probs ? draft->probs + i * n_row : NULL;
     row.ids = draft->ids ? draft->ids + i * n_row : NULL;
     row.n_top = n_row;
+#ifdef SAMPLING_DRAFTS_DECLARED
+    row.test = NULL;
+#endif
     return row;
 }
 
@@ -22458,6 +22585,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
@@ -22469,8 +22598,6 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("constraints", NULL),
     SAMPI_PEER_ONLY("force_words_ids", NULL),
     SAMPI_PEER_ONLY("top_h", NULL),
-    SAMPI_PEER_ONLY("epsilon_cutoff", "0"),
-    SAMPI_PEER_ONLY("eta_cutoff", "0"),
     SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
     SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
     SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
@@ -22597,7 +22724,8 @@ typedef struct sampi_peer {
 static const sampi_peer SAMPI_PEERS[] = {
     { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
     { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
-    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p", SAMPI_SKIPPED_TRANSFORMERS, false },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
+      SAMPI_SKIPPED_TRANSFORMERS, false },
     { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
     { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
 };
@@ -25224,6 +25352,446 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
     return status;
 }
 #endif /* SAMPLING_SHARDS_DECLARED */
+
+/* ================================================================================================== >>drafts
+   More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
+   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
+   when the row of the draft bears a test.
+
+     block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
+               stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
+     tree      tries one child after the other, each against what the ones before have left.
+     relaxed   takes a token that is nearly the best, or leaves the draw to the others.
+
+   The one thing to know: a test lives on the stack of the function that made it, like the row that points to it, and
+   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so a
+   draw writes only what the next one writes again; what stays is written between the rows. */
+#ifdef SAMPLING_DRAFTS_DECLARED
+
+#define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */
+
+enum { SAMPI_TREE_WIDTH = 64 }; /* children that are tried */
+
+typedef enum sampi_test_kind {
+    SAMPI_TEST_BLOCK,
+    SAMPI_TEST_REST,
+    SAMPI_TEST_TREE,
+    SAMPI_TEST_RELAXED
+} sampi_test_kind;
+
+typedef struct sampi_test {
+    sampi_test_kind kind;
+    /* block: as the row finds it */
+    uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
+    uint64_t first; /* the position of the first row */
+    uint32_t n;     /* tokens before this row */
+    /* and as the draw leaves it */
+    bool keeps;      /* u(n) < h(n) */
+    uint64_t next_r; /* of one token more */
+    uint64_t next_u;
+    /* tree: the children of a node */
+    const samp_draft *draft;
+    const int32_t *parent;
+    size_t n_vocab;
+    int32_t node, child; /* child: the first */
+    /* relaxed */
+    const samp_relaxed *relaxed;
+    samp_verify_method method;
+} sampi_test;
+
+/* The index of the draft's token among the candidates; cur->size: it is none, or has no weight. */
+static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
+{
+    size_t i = 0;
+    while (i < cur->size && cur->data[i].id != token) i++;
+    return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
+}
+
+/* ---- block ---- */
+
+/* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
+typedef struct sampi_rest {
+    sampi_residual row;
+    uint64_t r;
+} sampi_rest;
+
+/* As sampi_mass wants it. A weight has at most 41 bits. */
+static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_rest *rest = (const sampi_rest *)draw;
+    uint64_t w = sampi_mulhi(sampi_weight(rest->row.max, d->logit) << 1, rest->r), q = 0;
+    if (rest->row.draft) q = sampi_draft_mass(rest->row.draft, d->id, rest->row.z);
+    return w > q ? w - q : 0;
+}
+
+/* At most the sum of weights, so all that is made of it fits 64 bits. */
+static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < cur->size; i++) total += sampi_rest_mass(rest, &cur->data[i]);
+    return total;
+}
+
+/* The r of one token more: min(1, r w / q), rounded down. By long division, a bit at a time: once in a row. */
+static uint64_t sampi_block_next(uint64_t r, uint64_t w, uint64_t q)
+{
+    sampi_u128 product = sampi_mul128(r, w), whole = sampi_mul128(SAMPI_BLOCK_ONE, q);
+    bool less = product.hi != whole.hi ? product.hi < whole.hi : product.lo < whole.lo;
+    if (!less) return r && w ? SAMPI_BLOCK_ONE : 0;
+    uint64_t quotient = 0;
+    for (int bit = 62; bit >= 0; bit--) { /* product < q 2^(bit + 1): nothing is lost */
+        sampi_u128 part = sampi_mul128(q, (uint64_t)1 << bit);
+        if (part.hi != product.hi ? part.hi > product.hi : part.lo > product.lo) continue;
+        product = sampi_sub128(product, part);
+        quotient |= (uint64_t)1 << bit;
+    }
+    return quotient;
+}
+
+/* u(i): 64 bits of the sampler that selects, at the block's first position. */
+static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, uint32_t attempt)
+{
+    uint64_t random[2];
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_BLOCK);
+    sampi_random_bits(s->seed, position, stream, attempt, random);
+    return random[0];
+}
+
+/* In place of a draw: the draft's token is selected, if it is a candidate. Sets what h(n) and r(n + 1) are made of.
+   The numbers u belong to the first position and not to the row's own: a row that is given back is sampled again by the
+   next call, and a number that has had a say in the giving back would not be fair any more. */
+static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_test *test = s->draft->test;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_rest rest = { { s->draft, sums.max, sums.z }, test->r };
+    uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
+    if (test->n == 0) test->first = s->at_position;
+    uint64_t u = sampi_block_random(s, test->first, test->n);
+    /* S / (S + 1 - r) is total / all; no tokens at all are always kept */
+    test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
+    test->next_u = sampi_block_random(s, test->first, test->n + 1);
+    test->next_r = 0;
+    size_t i = sampi_find_drafted(cur, sums.max, s->draft->token);
+    cur->selected = (int64_t)(i < cur->size ? i : sampi_argmax(cur));
+    if (i == cur->size) return;
+    uint64_t w = sampi_weight(sums.max, cur->data[i].logit);
+    test->next_r = sampi_block_next(test->r, w, sampi_draft_mass(s->draft, s->draft->token, sums.z));
+}
+
+/* The first token in ascending id whose running sum of what is left exceeds floor(u R / 2^64), R the total. */
+static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    sampi_rest rest = { { s->draft, sums.max, sums.z }, s->draft->test->r };
+    uint64_t total = sampi_rest_total(&rest, cur), u = sampi_block_random(s, s->at_position, 0);
+    if (total == 0) {
+        rest.row.draft = NULL;
+        rest.r = SAMPI_BLOCK_ONE;
+        total = sums.z;
+    }
+    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
+}
+
+/* What a pass over the rows has found. */
+typedef struct sampi_block {
+    size_t rows;     /* sampled; the chain has accepted as many tokens */
+    size_t kept;     /* tokens that stay, */
+    uint64_t kept_r; /* and their r */
+    samp_token last; /* of the last row, or the status that ended the rows */
+} sampi_block;
+
+/* Rows 0 .. n - 1, until the rest has no chance. Where nothing was drawn (greedy, a custom sampler) p is all on one
+   token: it stays, and the draft ends with it if it is another. So it does where something else than the draw has had
+   the last word. Changes the chain, which goes as if all of the draft were right. */
+static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft)
+{
+    sampi_block block = { 0, 0, SAMPI_BLOCK_ONE, 0 };
+    sampi_test test;
+    memset(&test, 0, sizeof test);
+    test.kind = SAMPI_TEST_BLOCK;
+    test.r = SAMPI_BLOCK_ONE;
+    while (block.rows < draft->n && test.r) {
+        sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
+        row.test = &test;
+        uint64_t u = test.next_u;
+        test.n = (uint32_t)block.rows;
+        test.keeps = true;
+        test.next_r = test.r;
+        test.next_u = 0;
+        sampi_set_draft(s, &row);
+        block.last = samp_sample(&s->base, logits + block.rows * n_vocab, n_vocab);
+        if (block.last < 0) {
+            test.next_u = u;
+            break;
+        }
+        if (test.keeps) block.kept = block.rows, block.kept_r = test.r;
+        block.rows++;
+        test.r = test.next_r;
+        if (block.last != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    if (test.next_u >> 1 < test.r) block.kept = block.rows; /* h(n) = r(n) */
+    return block;
+}
+
+/* What must be there before the first token is accepted, since it may have to go again: records, in a sampler that
+   keeps some, and ways back in those of the user's. */
+static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
+{
+    if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
+    int status = sampi_rollback_custom(s, 0, true);
+    return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
+}
+
+/* The chain has gone through the rows; it goes back to where the block ends, and on from there. Three ends: a token
+   from the rest of a row, one that is there already, and an ordinary draw. */
+SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
+                                   const samp_draft *draft, samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, SAMP_VERIFY_RATIO);
+    if (!status && !sampi_set_draft(s, NULL)) status = SAMP_E_UNSUPPORTED;
+    if (!status) status = sampi_check_block(s, draft);
+    if (status) return status;
+    sampi_block block = sampi_block_pass(s, logits, n_vocab, draft);
+    size_t a = block.kept;
+    const float *next = logits + a * n_vocab;
+    if (a < block.rows) {
+        if ((status = samp_rollback(sampler, (int32_t)(block.rows - a)))) return status;
+        sampi_test test;
+        memset(&test, 0, sizeof test);
+        test.kind = SAMPI_TEST_REST;
+        test.r = block.kept_r;
+        sampi_draft row = sampi_draft_row(draft, a, n_vocab);
+        row.test = &test;
+        sampi_set_draft(s, &row);
+        block.last = samp_sample(sampler, next, n_vocab);
+        sampi_set_draft(s, NULL);
+    } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
+        a--; /* the last row's token is there already, and is not the draft's */
+    } else if (a == draft->n) {
+        block.last = samp_sample(sampler, next, n_vocab);
+    }
+    for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
+    out[a] = block.last;
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
+/* ---- tree ---- */
+
+/* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
+typedef struct sampi_siblings {
+    float max;
+    size_t n;
+    sampi_draft row[SAMPI_TREE_WIDTH];
+    uint64_t total[SAMPI_TREE_WIDTH + 1];
+} sampi_siblings;
+
+/* As sampi_mass wants it. */
+static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_siblings *rejected = (const sampi_siblings *)draw;
+    uint64_t w = sampi_weight(rejected->max, d->logit);
+    for (size_t i = 0; i < rejected->n && w; i++) {
+        uint64_t q = sampi_draft_mass(&rejected->row[i], d->id, rejected->total[i]);
+        w = w > q ? w - q : 0;
+    }
+    return w;
+}
+
+/* The next child of node behind the index j, or -1. */
+static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
+{
+    for (j++; (size_t)j < draft->n; j++)
+        if (parent[j] == node) return j;
+    return -1;
+}
+
+/* One more child has been rejected. Where nothing would be left, the numbers of the draft sum to more than 1: then it
+   takes nothing away. */
+static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
+{
+    uint64_t total = 0;
+    rejected->row[rejected->n++] = *row;
+    for (size_t i = 0; i < cur->size; i++) total += sampi_siblings_mass(rejected, &cur->data[i]);
+    rejected->total[rejected->n] = total;
+    if (total == 0) rejected->n--;
+}
+
+/* sampi_draw_ratio for several children: the first is tested as there, and the last one's second number draws what
+   comes instead. */
+static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const sampi_test *test = s->draft->test;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_siblings rejected;
+    uint64_t random[2] = { 0, 0 };
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO), attempt = 0;
+    rejected.max = sums.max;
+    rejected.n = 0;
+    rejected.total[0] = sums.z;
+    for (int32_t j = test->child; j >= 0 && attempt < SAMPI_TREE_WIDTH; attempt++) {
+        sampi_draft row = sampi_draft_row(test->draft, (size_t)j, test->n_vocab);
+        uint64_t q = sampi_draft_mass(&row, row.token, rejected.total[rejected.n]);
+        size_t i = sampi_find_drafted(cur, sums.max, row.token);
+        sampi_random_bits(s->seed, s->at_position, stream, attempt, random);
+        if (i < cur->size && sampi_mulhi(random[0], q) < sampi_siblings_mass(&rejected, &cur->data[i])) {
+            cur->selected = (int64_t)i;
+            return;
+        }
+        sampi_reject(&rejected, &row, cur);
+        j = sampi_next_child(test->draft, test->parent, test->node, j);
+    }
+    uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);
+    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
+}
+
+/* One row of a tree, behind `node`. */
+static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
+{
+    sampi_test test = *tree;
+    test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
+    bool ratio = test.method == SAMP_VERIFY_RATIO && test.child >= 0;
+    sampi_draft row;
+    if (ratio) row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
+    if (ratio) row.test = &test;
+    sampi_set_draft(s, ratio ? &row : NULL);
+    samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
+    sampi_set_draft(s, NULL);
+    return token;
+}
+
+/* Parents stand before their children, so there is no cycle, and a walk from node to node ends. Which child the draw
+   has taken, or hit upon, its token tells: of equal siblings only the first can be accepted, since nothing of its token
+   is left behind it. */
+SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                  const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && draft->n && !parent) status = SAMP_E_NULL;
+    for (size_t j = 0; !status && j < draft->n; j++)
+        if (parent[j] < -1 || parent[j] >= (int32_t)j) status = SAMP_E_RANGE;
+    if (!status && !sampi_set_draft(s, NULL) && method == SAMP_VERIFY_RATIO) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    sampi_test test;
+    memset(&test, 0, sizeof test);
+    test.kind = SAMPI_TEST_TREE;
+    test.draft = draft;
+    test.parent = parent;
+    test.n_vocab = n_vocab;
+    test.method = method;
+    int32_t a = 0;
+    for (int32_t next = -1;; a++) {
+        test.node = next;
+        out[a] = sampi_tree_row(s, logits, &test);
+        do next = sampi_next_child(draft, parent, test.node, next);
+        while (next >= 0 && draft->tokens[next] != out[a]);
+        if (next < 0) break;
+        if (path) path[a] = next;
+    }
+    for (size_t i = (size_t)a + 1; i <= draft->n; i++) out[i] = -1;
+    for (size_t i = (size_t)a; path && i < draft->n; i++) path[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : a;
+}
+
+/* ---- relaxed ---- */
+
+/* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
+   could differ in its last bit from machine to machine. */
+static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (!s->draft || !s->draft->test || s->draft->test->kind != SAMPI_TEST_RELAXED) return false;
+    const samp_relaxed *relaxed = s->draft->test->relaxed;
+    sampi_sums sums = sampi_sum(cur);
+    size_t i = sampi_find_drafted(cur, sums.max, s->draft->token);
+    if (i == cur->size) return false;
+    const samp_token_data *d = cur->data;
+    uint64_t off = relaxed->delta < 1.0f ? sampi_mulhi(sampi_share(relaxed->delta), sums.z) : sums.z;
+    if (sampi_weight(sums.max, d[i].logit) + off < sampi_weight(sums.max, sums.max)) return false;
+    int32_t ahead = 0;
+    for (size_t k = 0; k < cur->size && ahead < relaxed->top_k; k++)
+        ahead += sampi_before(&SAMPI_BY_LOGIT, &d[k], &d[i]);
+    if (ahead >= relaxed->top_k) return false;
+    cur->selected = (int64_t)i;
+    return true;
+}
+
+/* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
+static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const sampi_test *test = s->draft->test;
+    return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
+}
+
+/* What is wrong with the bounds of a span, and of what is good enough. */
+static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
+{
+    if (relaxed->delta != relaxed->delta) return SAMP_E_NAN;
+    if (relaxed->top_k < 0 || !(relaxed->delta >= 0.0f && relaxed->delta <= 1.0f)) return SAMP_E_RANGE;
+    bool begin = relaxed->begin >= -1 && relaxed->begin < (int64_t)n_vocab;
+    bool end = relaxed->end >= -1 && relaxed->end < (int64_t)n_vocab;
+    return begin && end ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* samp_verify's loop; each row is told whether it is in a span, by the tokens before it. */
+SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
+                                     const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
+                                     samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = s && logits && draft && relaxed && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status) status = sampi_check_relaxed(relaxed, n_vocab);
+    if (!status && !sampi_set_draft(s, NULL)) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    sampi_test test;
+    memset(&test, 0, sizeof test);
+    test.kind = SAMPI_TEST_RELAXED;
+    test.relaxed = relaxed;
+    test.method = method;
+    size_t a = 0;
+    for (;; a++) {
+        sampi_draft row;
+        bool drafted = a < draft->n, lenient = relaxed->inside && relaxed->top_k > 0;
+        if (drafted) row = sampi_draft_row(draft, a, n_vocab);
+        if (drafted && lenient) row.test = &test;
+        sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
+        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
+        if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
+        if (!drafted || out[a] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
+/* ---- what sampi_draw asks ---- */
+
+/* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
+static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const sampi_test *test = s->draft->test;
+    if (test->kind == SAMPI_TEST_BLOCK)
+        sampi_block_weigh(s, cur);
+    else if (test->kind == SAMPI_TEST_REST)
+        sampi_block_rest(s, cur);
+    else if (test->kind == SAMPI_TEST_TREE)
+        sampi_draw_tree(s, cur);
+    else if (sampi_relax(s, cur))
+        return;
+    else if (test->method == SAMP_VERIFY_RATIO)
+        sampi_draw_ratio(s, cur);
+    else
+        sampi_draw_envelope(s, cur);
+}
+#endif /* SAMPLING_DRAFTS_DECLARED */
 
 /* ============================================================================================= >>constraints
    What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes

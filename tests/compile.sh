@@ -45,6 +45,7 @@ sed 's/SAMPLING_KV/SAMPLING_LLAMA/' "$dir/late.c" > "$dir/late_llama.c"
 sed 's/SAMPLING_KV/SAMPLING_GUMBEL/' "$dir/late.c" > "$dir/late_gumbel.c"
 sed 's/SAMPLING_KV/SAMPLING_PEERS/' "$dir/late.c" > "$dir/late_peers.c"
 sed 's/SAMPLING_KV/SAMPLING_SHARDS/' "$dir/late.c" > "$dir/late_shards.c"
+sed 's/SAMPLING_KV/SAMPLING_DRAFTS/' "$dir/late.c" > "$dir/late_drafts.c"
 sed 's/SAMPLING_KV/SAMPLING_CONSTRAINTS/' "$dir/late.c" > "$dir/late_constraints.c"
 cat > "$dir/llama.c" <<'EOF'
 #define SAMPLING_LLAMA
@@ -87,6 +88,7 @@ cp "$dir/late_llama.c" "$dir/late_llama.cpp"
 cp "$dir/late_gumbel.c" "$dir/late_gumbel.cpp"
 cp "$dir/late_peers.c" "$dir/late_peers.cpp"
 cp "$dir/late_shards.c" "$dir/late_shards.cpp"
+cp "$dir/late_drafts.c" "$dir/late_drafts.cpp"
 cp "$dir/late_constraints.c" "$dir/late_constraints.cpp"
 cp "$dir/llama.c" "$dir/llama.cpp"
 
@@ -111,7 +113,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
 
 n=0
 errors() { # compiler, standard, suffix: an optional part that comes too late is one error, not hundreds
-    for late in late late_llama late_gumbel late_peers late_shards late_constraints; do
+    for late in late late_llama late_gumbel late_peers late_shards late_drafts late_constraints; do
         "$1" -std="$2" -I. -fsyntax-only "$dir/$late.$3" 2> "$dir/late.txt" && { echo "compile: $late.$3 compiles" >&2; exit 1; }
         [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
     done
@@ -151,8 +153,8 @@ for c in $COMPILERS; do
         for std in $cxx_std; do build "$cxx" $std cpp "$opt"; done
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
-    build "$c" c11 c "-O3 -march=native" "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_CONSTRAINTS"
-    build "$cxx" c++11 cpp -O0 "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_CONSTRAINTS"
+    build "$c" c11 c "-O3 -march=native" "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+    build "$cxx" c++11 cpp -O0 "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
     llama "$c" c11 c "-O3 -march=native"
     llama "$cxx" c++11 cpp -O0
     for bad in -ffast-math -Ofast -ffinite-math-only; do

@@ -7,6 +7,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
+#define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
 #define SAMPI_LONG_LIST 3
 #include "inside.h"

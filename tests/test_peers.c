@@ -84,6 +84,10 @@ static const request_case taken[] = {
       "\"repetition_penalty\":1.1,\"transformers_version\":\"5.5.3\",\"eos_token_id\":[1,2],\"num_beams\":1}",
       "penalties(last_n=1000, repeat=1.1, freq=0, present=0) -> temp-ext(t=0.6) -> top-p(p=0.9) -> min-p(p=0.05) -> "
       "typical(p=0.75) -> dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"top_k\":0,\"eta_cutoff\":0.0625,\"epsilon_cutoff\":0.125}",
+      "epsilon(epsilon=0.125) -> eta(epsilon=0.0625) -> dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"top_k\":0,\"eta_cutoff\":1.0,\"epsilon_cutoff\":-2}",
+      "dist(seed=77)" },
     { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":false,\"temperature\":0.6,\"suppress_tokens\":[7,9]}",
       "logit-bias(n=2) -> temp-ext(t=0) -> top-k(k=50) -> greedy" },
 
@@ -273,7 +277,6 @@ static const refused_case refused[] = {
     { SAMP_PEER_VLLM, "{\"repetition_penalty\":1.1,\"presence_penalty\":1}", SAMP_E_UNSUPPORTED, "repetition_penalty",
       23 },
     { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":4}", SAMP_E_UNSUPPORTED, "num_beams", 14 },
-    { SAMP_PEER_TRANSFORMERS, "{\"eta_cutoff\":3e-4}", SAMP_E_UNSUPPORTED, "eta_cutoff", 15 },
     { SAMP_PEER_TRANSFORMERS, "{\"no_repeat_ngram_size\":2}", SAMP_E_UNSUPPORTED, "no_repeat_ngram_size", 25 },
     { SAMP_PEER_LLAMA_SERVER, "{\"grammar\":\"root ::= x\"}", SAMP_E_UNSUPPORTED, "grammar", 12 },
     { SAMP_PEER_LLAMA_SERVER, "{\"json_schema\":{}}", SAMP_E_UNSUPPORTED, "json_schema", 16 },
@@ -490,7 +493,7 @@ typedef struct candidates {
 
 /* What a request asks for, in the program's own terms; what it has not is neutral. */
 typedef struct wish {
-    double temp, top_p, min_p, typical_p, sigma, dyn_range, dyn_exponent, repeat, freq, present;
+    double temp, top_p, min_p, typical_p, sigma, dyn_range, dyn_exponent, repeat, freq, present, epsilon, eta;
     int top_k, last_n;
     const char *samplers; /* llama-server's */
     samp_token biased;
@@ -589,6 +592,17 @@ static void ref_typical(candidates *c, double p)
     for (i = i ? i : 1; i < n; i++) c->kept[id[i]] = false;
 }
 
+/* What is below epsilon goes, or with eta below the smaller one of it and sqrt(epsilon) e^-H; the likeliest stays. */
+static void ref_epsilon(candidates *c, double epsilon, bool eta)
+{
+    int id[N], n = in_order(c, id);
+    double entropy = 0;
+    for (int k = 0; k < n; k++) entropy -= c->p[id[k]] * log(c->p[id[k]]);
+    if (eta) epsilon = fmin(epsilon, sqrt(epsilon) * exp(-entropy));
+    for (int k = 1; k < n; k++)
+        if (c->p[id[k]] < epsilon * (1 + c->slack)) c->kept[id[k]] = false;
+}
+
 static void ref_sigma(candidates *c, double n_sigma)
 {
     double sum = 0, squares = 0, max = -INFINITY, n = 0;
@@ -662,6 +676,8 @@ static void reference(samp_peer peer, const wish *w, const samp_token *text, int
             ref_top_p_from_below(c, w->top_p);
             ref_min_p(c, w->min_p);
             ref_typical(c, w->typical_p);
+            ref_epsilon(c, w->epsilon, false);
+            ref_epsilon(c, w->eta, true);
             break;
         default: /* llama-server, and Ollama, which asks it */
             for (const char *s = w->samplers; *s; s++) {
@@ -682,7 +698,7 @@ static double some(source *rng, double lo, double hi) { return floor((lo + (hi -
 
 static wish some_wish(source *rng, samp_peer peer, char *letters)
 {
-    wish w = { 1, 1, 0, 1, -1, 0, 1, 1, 0, 0, 0, -1, "", 3, 0 };
+    wish w = { 1, 1, 0, 1, -1, 0, 1, 1, 0, 0, 0, 0, 0, -1, "", 3, 0 };
     bool repeats = percent(rng, 50);
     w.temp = some(rng, 0.25, 2);
     w.top_p = percent(rng, 60) ? some(rng, 0.1, 1) + 1.0 / 64 : 1;
@@ -697,6 +713,8 @@ static wish some_wish(source *rng, samp_peer peer, char *letters)
         w.present = some(rng, -1, 2);
     }
     if (peer >= SAMP_PEER_TRANSFORMERS && percent(rng, 50)) w.typical_p = some(rng, 0.25, 1);
+    if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.epsilon = some(rng, 0, 0.25);
+    if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.eta = some(rng, 0, 0.5);
     if (peer >= SAMP_PEER_LLAMA_SERVER) w.last_n = percent(rng, 50) ? (int)below(rng, 100) : -1;
     w.samplers = "ekypmt";
     if (peer == SAMP_PEER_LLAMA_SERVER) {
@@ -735,7 +753,8 @@ static void spell(const wish *w, samp_peer peer, char *json, size_t size)
     if (peer != SAMP_PEER_TRANSFORMERS)
         ADD("%s\"frequency_penalty\": %.17g,\"presence_penalty\": %.17g", comma, w->freq, w->present);
     if (peer >= SAMP_PEER_TRANSFORMERS) ADD("%s\"typical_p\": %.17g", comma, w->typical_p);
-    if (peer == SAMP_PEER_TRANSFORMERS) ADD("%s\"do_sample\": true", comma);
+    if (peer == SAMP_PEER_TRANSFORMERS)
+        ADD("%s\"do_sample\": true,\"epsilon_cutoff\": %.17g,\"eta_cutoff\": %.17g", comma, w->epsilon, w->eta);
     if (peer >= SAMP_PEER_LLAMA_SERVER) ADD("%s\"repeat_last_n\": %d", comma, w->last_n);
     if (peer == SAMP_PEER_LLAMA_SERVER)
         ADD("%s\"top_n_sigma\": %.17g, \"dynatemp_range\": %.17g, \"dynatemp_exponent\": %.17g, \"samplers\": \"%s\"",
