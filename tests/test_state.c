@@ -179,7 +179,7 @@ static void test_random_chains(void **state)
 {
     (void)state;
     size_t kept = 0, customs = 0, errors = 0;
-    for (uint64_t i = 0; i < cases(3000, 300); i++) {
+    for (uint64_t i = 0; i < cases(9600, 300); i++) {
         samp_sampler *s[2];
         uint64_t seed = test_seed() + i;
         for (int k = 0; k < 2; k++) {
@@ -204,7 +204,7 @@ static void test_random_chains(void **state)
         samp_free(s[0]);
         samp_free(s[1]);
     }
-    assert_true(kept > cases(3000, 300) / 2 && customs > cases(3000, 300) / 100 && errors > 0);
+    assert_true(kept > cases(9600, 300) / 2 && customs > cases(9600, 300) / 100 && errors > 0);
 }
 
 /* What is made again from a window is what it was: the counts of penalties, however the window has turned. */
