@@ -5618,7 +5618,9 @@ static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float ma
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
-    if (kind == SAMPI_ETA && ln_p * 0.5 - more / z < down) down = ln_p * 0.5 - more / z;
+    double of_entropy = SAMPI_FMA(ln_p, 0.5,
+                                  -(more / z)); /* the half is exact: no compiler is to choose whether it fuses */
+    if (kind == SAMPI_ETA && of_entropy < down) down = of_entropy;
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 

@@ -16,7 +16,7 @@ static size_t make_tokens(source *s, samp_token *tokens, size_t n_vocab)
 
 static samp_sampler *make_sequences(source *s, size_t n_vocab)
 {
-    samp_token tokens[CONSTRAINT_TEXTS][CONSTRAINT_MOST];
+    samp_token tokens[CONSTRAINT_TEXTS][CONSTRAINT_MOST] = { { 0 } };
     samp_sequence q[CONSTRAINT_TEXTS];
     size_t n = 1 + below(s, CONSTRAINT_TEXTS);
     bool biased = percent(s, 60);
