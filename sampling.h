@@ -23183,9 +23183,8 @@ static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
 SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
                                            const char *const *handled, samp_request *request)
 {
-    samp_request mine;
+    samp_request mine, *out = request ? request : &mine;
     sampi_json doc;
-    samp_request *out = request ? request : &mine;
     memset(out, 0, sizeof *out);
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;

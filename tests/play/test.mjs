@@ -44,7 +44,8 @@ function randomValue(name, { from, to, takes, usual, first }) {
     if (sometimes(15)) return sometimes(50) ? usual : first;
     const [low, high] = [Number(from), Number(to)];
     if (takes.includes('whole')) return String(low + below(high - low + 1));
-    return String(Number((low + ((high - low) * below(10001)) / 10000).toFixed(1 + below(4)))).replace(/^0$/, low > 0 ? from : '0');
+    const value = Number((low + ((high - low) * below(10001)) / 10000).toFixed(1 + below(4))); // beyond an end it is that
+    return value >= high ? to : value <= low ? from : String(value);
 }
 
 function randomHash(about, wide) {
