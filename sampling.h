@@ -11615,8 +11615,12 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++)
-        if (!plan->member[j]->off && plan->member[j] != done) member[n++] = plan->member[j];
+    for (int j = 0; j < plan->n_members; j++) {
+        if (!plan->member[j]->off && plan->member[j] != done)
+            member[n++] = plan->member[j];
+        else if (!plan->whole && n > 0 && sampi_is_custom(member[n - 1]))
+            return SAMPI_DECLINED; /* one that is off says whether a custom sampler has left anything */
+    }
     while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
