@@ -23,7 +23,8 @@ static void check_loaded(samp_sampler *s, source *rng, size_t size)
         make_row(rng, row, N);
         samp_token token = samp_sample(s, row, N);
         MUST(token < N && token == samp_sample(copy, row, N));
-        MUST(token < 0 || row[token] >= -FLT_MAX || token == hole_vocab.eot); /* infill takes that even if masked */
+        MUST(token < 0 || row[token] >= -FLT_MAX || token == hole_vocab.eos ||
+             token == hole_vocab.eot); /* infill takes that even if masked */
     }
     samp_free(copy);
 }
