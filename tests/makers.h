@@ -42,6 +42,27 @@ static inline samp_sampler *make_mirostat(void) { return samp_init_mirostat(N, 2
 static inline samp_sampler *make_mirostat_v2(void) { return samp_init_mirostat_v2(24, 3.0f, 0.2f); }
 static inline samp_sampler *make_adaptive_p(void) { return samp_init_adaptive_p(0.4f, 0.9f, 25); }
 
+/* Some of the stages, in their order, and one of the selectors. */
+static inline samp_sampler *make_random_chain(source *rng, const maker *stages, size_t n_stages,
+                                              const maker *selectors, size_t n_selectors)
+{
+    samp_sampler *chain = samp_chain_init();
+    for (size_t i = 0; i < n_stages; i++)
+        if (below(rng, 3) == 0) assert_ok(samp_chain_add(chain, stages[i]()));
+    assert_ok(samp_chain_add(chain, selectors[below(rng, n_selectors)]()));
+    return chain;
+}
+
+/* top_k, temperature, dist: what most tests of drafts draw with */
+static inline samp_sampler *make_usual_chain(uint64_t seed)
+{
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_chain_add(chain, samp_init_top_k(N / 2)));
+    assert_ok(samp_chain_add(chain, samp_init_temp(0.8f)));
+    assert_ok(samp_chain_add(chain, samp_init_dist(seed)));
+    return chain;
+}
+
 static inline samp_params make_settings(uint64_t seed)
 {
     samp_params p = samp_default_params();

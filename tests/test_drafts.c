@@ -26,20 +26,7 @@ static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, m
 
 static samp_sampler *random_chain(source *rng)
 {
-    samp_sampler *chain = samp_chain_init();
-    for (size_t i = 0; i < TEST_COUNT(stages); i++)
-        if (below(rng, 3) == 0) assert_ok(samp_chain_add(chain, stages[i]()));
-    assert_ok(samp_chain_add(chain, selectors[below(rng, TEST_COUNT(selectors))]()));
-    return chain;
-}
-
-static samp_sampler *usual_chain(uint64_t seed)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, samp_init_top_k(N / 2)));
-    assert_ok(samp_chain_add(chain, samp_init_temp(0.8f)));
-    assert_ok(samp_chain_add(chain, samp_init_dist(seed)));
-    return chain;
+    return make_random_chain(rng, stages, TEST_COUNT(stages), selectors, TEST_COUNT(selectors));
 }
 
 /* A language model of order one: the logits behind a token. Made once. */
@@ -233,7 +220,7 @@ static void test_block_distribution(void **state)
     (void)state;
     for (int how = DENSE; how <= CERTAIN; how++) {
         const manner m = { line_of, 4, (telling)how, 0.6, true, 1.0f };
-        samp_sampler *chain = usual_chain(170 + (uint64_t)how);
+        samp_sampler *chain = make_usual_chain(170 + (uint64_t)how);
         print_message("block, %s\n", told_as[how]);
         assert_true(texts(BLOCK, chain, &m, draws()) >= ALPHA);
         samp_free(chain);
@@ -246,7 +233,7 @@ static void test_tree_distribution(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         const manner m = { tree_of, MOST, i == 4 ? CERTAIN : (telling)(i / 2), 0.6, i % 2 == 1, 1.0f };
-        samp_sampler *chain = usual_chain(180 + (uint64_t)i);
+        samp_sampler *chain = make_usual_chain(180 + (uint64_t)i);
         print_message("tree, %s, %s\n", told_as[m.how], m.replaced ? "siblings may be equal" : "siblings differ");
         assert_true(texts(TREE, chain, &m, draws()) >= ALPHA);
         samp_free(chain);
@@ -260,7 +247,7 @@ static void test_lies_show(void **state)
     (void)state;
     if (quick()) skip();
     const manner line = { line_of, 4, DENSE, 0.6, true, 0.7f }, tree = { tree_of, MOST, DENSE, 0.6, false, 0.7f };
-    samp_sampler *chain = usual_chain(190);
+    samp_sampler *chain = make_usual_chain(190);
     print_message("these should not fit\n");
     assert_true(texts(BLOCK, chain, &line, draws()) < 1e-6);
     assert_true(texts(TREE, chain, &tree, draws()) < 1e-6);
@@ -764,7 +751,7 @@ static void test_relaxed_distribution(void **state)
 {
     (void)state;
     for (int method = SAMP_VERIFY_EXACT; method <= SAMP_VERIFY_RATIO; method++) {
-        samp_sampler *chain = usual_chain(210);
+        samp_sampler *chain = make_usual_chain(210);
         real p[N], want[N], rest[N], rest_sum = 0, lost = 0, best = 0, in_all = 0;
         double q[N];
         long seen[N] = { 0 };
@@ -964,7 +951,7 @@ static void test_bad_drafts(void **state)
     guess g;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9900);
-    samp_sampler *chain = usual_chain(1);
+    samp_sampler *chain = make_usual_chain(1);
     samp_token out[ROWS];
     samp_relaxed relaxed = { 2, 0.5f, 3, 4, true };
     make_guess(&g, &m, -1, &rng);
@@ -1025,7 +1012,7 @@ static void test_odd_sums(void **state)
 {
     (void)state;
     source rng = source_stream(9910);
-    samp_sampler *chain = usual_chain(2);
+    samp_sampler *chain = make_usual_chain(2);
     for (int i = 0; i < 300; i++) {
         guess g;
         const manner m = { i % 2 ? tree_of : line_of, MOST, DENSE, 0.6, true, 0.0f };
@@ -1049,7 +1036,7 @@ static void test_block_needs(void **state)
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     samp_token out[ROWS];
     source rng = source_stream(9920);
-    samp_sampler *chain = usual_chain(3), *custom = samp_chain_init(), *before;
+    samp_sampler *chain = make_usual_chain(3), *custom = samp_chain_init(), *before;
     make_guess(&g, &m, -1, &rng);
     assert_ok(samp_set_rollback(chain, MOST - 1));
     before = samp_clone(chain);
@@ -1082,7 +1069,7 @@ static void test_bad_row(void **state)
         guess g, whole;
         const manner m = { line_of, MOST, DENSE, 0.3, true, 1.0f };
         samp_token out[ROWS], want[ROWS];
-        samp_sampler *chain = usual_chain((uint64_t)i), *other;
+        samp_sampler *chain = make_usual_chain((uint64_t)i), *other;
         int bad = (int)below(&rng, ROWS);
         make_guess(&g, &m, -1, &rng);
         whole = g;

@@ -182,6 +182,14 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
         test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
         samp_free(build(&p_));                                                                                       \
     } while (0)
+#define from_0_to_1(member)                                                                                          \
+    do {                                                                                                             \
+        bad(member, -1e-45f, SAMP_E_RANGE);                                                                          \
+        bad(member, ABOVE_1, SAMP_E_RANGE);                                                                          \
+        bad(member, NAN, SAMP_E_NAN);                                                                                \
+        good(member, 0.0f);                                                                                          \
+        good(member, 1.0f);                                                                                          \
+    } while (0)
 
 /* allowed; but the chain would be large */
 #define fits(member, value)                                                                                          \
@@ -204,31 +212,11 @@ static void test_bad_fields(void **state)
     bad(top_p, NAN, SAMP_E_NAN);
     good(top_p, 1.0f);
     good(top_p, 1e-45f);
-    bad(min_p, -1e-45f, SAMP_E_RANGE);
-    bad(min_p, ABOVE_1, SAMP_E_RANGE);
-    bad(min_p, NAN, SAMP_E_NAN);
-    good(min_p, 0.0f);
-    good(min_p, 1.0f);
-    bad(top_a, -1e-45f, SAMP_E_RANGE);
-    bad(top_a, ABOVE_1, SAMP_E_RANGE);
-    bad(top_a, NAN, SAMP_E_NAN);
-    good(top_a, 0.0f);
-    good(top_a, 1.0f);
-    bad(p_less, -1e-45f, SAMP_E_RANGE);
-    bad(p_less, ABOVE_1, SAMP_E_RANGE);
-    bad(p_less, NAN, SAMP_E_NAN);
-    good(p_less, 0.0f);
-    good(p_less, 1.0f);
-    bad(epsilon_cutoff, -1e-45f, SAMP_E_RANGE);
-    bad(epsilon_cutoff, ABOVE_1, SAMP_E_RANGE);
-    bad(epsilon_cutoff, NAN, SAMP_E_NAN);
-    good(epsilon_cutoff, 0.0f);
-    good(epsilon_cutoff, 1.0f);
-    bad(eta_cutoff, -1e-45f, SAMP_E_RANGE);
-    bad(eta_cutoff, ABOVE_1, SAMP_E_RANGE);
-    bad(eta_cutoff, NAN, SAMP_E_NAN);
-    good(eta_cutoff, 0.0f);
-    good(eta_cutoff, 1.0f);
+    from_0_to_1(min_p);
+    from_0_to_1(top_a);
+    from_0_to_1(p_less);
+    from_0_to_1(epsilon_cutoff);
+    from_0_to_1(eta_cutoff);
     bad(smoothing_factor, -1e-45f, SAMP_E_RANGE);
     bad(smoothing_factor, 1000.1f, SAMP_E_RANGE);
     bad(smoothing_factor, NAN, SAMP_E_NAN);

@@ -19,21 +19,7 @@ static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, m
 
 static samp_sampler *random_chain(source *rng)
 {
-    samp_sampler *chain = samp_chain_init();
-    for (size_t i = 0; i < TEST_COUNT(stages); i++)
-        if (below(rng, 3) == 0) assert_ok(samp_chain_add(chain, stages[i]()));
-    assert_ok(samp_chain_add(chain, selectors[below(rng, TEST_COUNT(selectors))]()));
-    return chain;
-}
-
-/* top_k, temperature, dist: what most of the tests draw with */
-static samp_sampler *usual_chain(uint64_t seed)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, samp_init_top_k(N / 2)));
-    assert_ok(samp_chain_add(chain, samp_init_temp(0.8f)));
-    assert_ok(samp_chain_add(chain, samp_init_dist(seed)));
-    return chain;
+    return make_random_chain(rng, stages, TEST_COUNT(stages), selectors, TEST_COUNT(selectors));
 }
 
 /* A language model of order one: the logits behind a token. */
@@ -112,7 +98,7 @@ static void test_exact_ignores_probs(void **state)
     float logits[2 * N], probs[1] = { NAN };
     samp_token token = 3, id = 77, out[2], want;
     samp_draft draft = { 1, &token, probs, &id, 1 };
-    samp_sampler *chain = usual_chain(1);
+    samp_sampler *chain = make_usual_chain(1);
     model(5, logits);
     model(6, logits + N);
     samp_sampler *other = samp_clone(chain);
@@ -252,7 +238,7 @@ static void test_ratio_distribution(void **state)
     (void)state;
     static const char *const names[] = { "dense", "sparse", "certain" };
     for (int kind = DENSE; kind <= CERTAIN; kind++) {
-        samp_sampler *chain = usual_chain(70 + (uint64_t)kind);
+        samp_sampler *chain = make_usual_chain(70 + (uint64_t)kind);
         print_message("%s\n", names[kind]);
         assert_true(ratio_draws(chain, (form)kind, 1.0f, quick() ? 4000 : 200000) >= ALPHA);
         samp_free(chain);
@@ -297,7 +283,7 @@ static void test_ratio_lies_show(void **state)
 {
     (void)state;
     if (quick()) skip();
-    samp_sampler *chain = usual_chain(80);
+    samp_sampler *chain = make_usual_chain(80);
     assert_true(ratio_draws(chain, DENSE, 0.95f, 200000) < 1e-6);
     samp_free(chain);
 }
@@ -500,7 +486,7 @@ static void test_bad_input(void **state)
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % 7);
     for (int i = 0; i < 2 * N; i++) probs[i] = 1.0f / N, ids[i] = i % N;
     samp_draft good = { 2, tokens, probs, NULL, 0 }, sparse = { 2, tokens, probs, ids, N }, d;
-    samp_sampler *chain = usual_chain(3);
+    samp_sampler *chain = make_usual_chain(3);
     const samp_verify_method ratio = SAMP_VERIFY_RATIO, exact = SAMP_VERIFY_EXACT;
 
     assert_status(samp_verify(NULL, logits, N, &good, ratio, out), SAMP_E_NULL);
