@@ -5618,9 +5618,11 @@ static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float ma
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
-    double of_entropy = SAMPI_FMA(ln_p, 0.5,
-                                  -(more / z)); /* the half is exact: no compiler is to choose whether it fuses */
-    if (kind == SAMPI_ETA && of_entropy < down) down = of_entropy;
+    if (kind == SAMPI_ETA) {
+        double bound = SAMPI_FMA(ln_p, 0.5,
+                                 -(more / z)); /* the half is exact: fused by us, not as a compiler likes */
+        if (bound < down) down = bound;
+    }
     return (double)max + (down < 0.0 ? down : 0.0);
 }
 
@@ -9942,7 +9944,7 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
             return SAMP_OK;
         }
         if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
-        range = sampi_exact(row, range.max, true);
+        range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
     }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
@@ -11615,11 +11617,9 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++) {
-        if (!plan->member[j]->off && plan->member[j] != done)
-            member[n++] = plan->member[j];
-        else if (!plan->whole && n > 0 && sampi_is_custom(member[n - 1]))
-            return SAMPI_DECLINED; /* one that is off says whether a custom sampler has left anything */
+    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether a custom sampler has left anything */
+        bool is_late = n > 0 && sampi_is_custom(member[n - 1]);
+        if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
     }
     while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
     if (known == 0) return SAMPI_DECLINED;
