@@ -3468,14 +3468,19 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         count = V(tally)(count, V(ge)(x2[0], low), V(ge)(x2[1], low));
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
         V(exact)(l, max, with_s, w, ws);
-        SAMPI_FOUR z += V(whole)(w[k]);
-        if (with_s) SAMPI_FOUR s += V(whole)(ws[k]);
-        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, V(whole)(w[k]));
+        SAMPI_FOUR z += (V(q))w[k];
+        if (with_s) SAMPI_FOUR s += (V(q))ws[k];
+        if (!with_above) continue;
+        V(take)(x + i, n - i, 2, x2); /* again: registers are few */
+        SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, V(whole)(w[k]));
     }
+    /* z and s are sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
+    const uint64_t large = (n + 2 * SAMPI_W - 1) / (2 * SAMPI_W) * (2 * SAMPI_W) * sampi_bits(SAMPI_INT);
+    uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(count);
-    sums->z += V(hsumq)(z);
-    sums->s += V(hsumq)(s);
-    sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? V(hsumq)(z) : 0;
+    sums->z += mass;
+    sums->s += with_s ? V(hsumq)(s) - large : 0;
+    sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? mass : 0;
 }
 
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
@@ -10426,10 +10431,11 @@ static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
 /* Sums of q for each tile; returns their sum. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
 {
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* once, not for each piece */
     sampi_pieces it;
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
-        row->k->envelope(it.x, it.n, row->r, max, row->floor, tile + it.at / SAMPI_TILE);
+        row->k->envelope(it.x, it.n, row->r, max, floor, tile + it.at / SAMPI_TILE);
     for (size_t t = 0; t < sampi_n_tiles(row->n); t++) total += tile[t];
     return total;
 }
