@@ -62,8 +62,10 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            p_less, epsilon, eta, xtc, infill  remove tokens        >>truncation
-         -> temp, temp_ext, smoothing          scale logits         >>temperature
+            p_less, epsilon, eta, top_h,
+            min_k, xtc, infill                 remove tokens        >>truncation
+         -> temp, temp_ext, smoothing,
+            log_softmax                        scale, shift logits  >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p            select one token     >>selection
          -> token id                           of which every sampler is told
@@ -317,9 +319,11 @@ typedef struct samp_params {
     float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
     float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
     float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
+    float top_h;                       /* 1 in (0, 1]; 1 = off */
     float typ_p;                       /* 1 in (0, 1]; 1 = off */
     float tfs_z;                       /* 1 in (0, 1]; 1 = off */
     float top_n_sigma;                 /* -1; <= 0 = off */
+    float min_k;                       /* -1; < 0 = off */
     float xtc_probability;             /* 0 in [0, 1]; 0 = off */
     float xtc_threshold;               /* 0.1 in [0, 1]; > 0.5 = off */
     float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
@@ -528,11 +532,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
-              p_less, epsilon_cutoff, eta_cutoff behind min_p, smoothing_factor at the end if they are on).
-              An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
-              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature, q
-              smoothing_factor. "" is an empty order: no truncation, no temperature.
+              p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
+              on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
+              e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
+              epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which needs params->vocab), t
+              temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
+              truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -751,6 +756,8 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
      Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes per last_n.
+     Zero     what l <= 0 means depends on where the model's logits have their zero. Behind samp_init_log_softmax every
+              l is ln p: a larger repeat is a stronger penalty for any model.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
               llama.cpp. */
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
@@ -830,6 +837,20 @@ SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
+/* samp_init_top_h -- keep the longest beginning of the order whose entropy (of p made to sum to 1 there) is at most
+   alpha times the row's; the first token at least.
+     Entropy  ln Z + D as in eta, of the integer weights, as doubles; token after token, up to the first one too many.
+     Range    alpha in (0, 1], 1 = off; its authors' is 0.4.   Leaves  sorted = true.   MT19937  the same.
+     Source   Baghaei Potraghloo et al. 2025, "Top-H decoding", arXiv 2509.02510, whose greedy rule this is; their code
+              and Hugging Face's look at the first 100 tokens only, and sum otherwise.
+   samp_init_min_k -- keep the first k in order, up to the cliff: k >= 1 makes (l_k - l_k+1) / k largest (of equal ones
+   the smallest), l_1, l_2, ... the logits in order; but at least floor(tau / (l_1 - l_n)), for rows without a cliff.
+     Range    finite; < 0 = off; 0: the cliff alone, which is the same at every temperature. The paper's tau is 3.
+     Leaves   sorted = true.   MT19937  the same.   Masked tokens are no l_n.
+     Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
+SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
+SAMP_API samp_sampler *samp_init_min_k(float tau);
+
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
    likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
      Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
@@ -869,6 +890,12 @@ SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
      MT19937  llama.cpp has none: the same.   Cost  a pass over the whole row that no kernel makes: behind a truncation
               it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
 SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
+
+/* samp_init_log_softmax -- logits become log-probabilities: l -= max + ln Z. Then penalties multiply ln p, whatever the
+   logits' zero was: in samp_params.order "log_softmax;penalties;...". Nobody's chance changes by it, but for rounding.
+     Leaves   size. sorted, unless rounding made ties out of order.   MT19937  the same.   Cost  as smoothing.
+     Source   Keskar et al. 2019, "CTRL"; transformers issue 47595. */
+SAMP_API samp_sampler *samp_init_log_softmax(void);
 
 /* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
@@ -4067,7 +4094,7 @@ static sampi_sums sampi_sum(const samp_token_data_array *cur)
 }
 
 /* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). */
-static double sampi_entropy(const sampi_sums *sums)
+static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
 {
     return sampi_ln((double)sums->z / (double)SAMPI_ONE) + (double)sums->s / (double)sums->z;
 }
@@ -4244,6 +4271,12 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(TOP_H, "top-h", 0, 'b', "top_h;top-h", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
+    X(MIN_K, "min-k", 0, 'g', "min_k;min-k", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
@@ -4258,6 +4291,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
       SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
+    X(LOG_SOFTMAX, "log-softmax", 0, 'n', "log_softmax;log-softmax", \
+      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
@@ -4503,7 +4539,7 @@ struct sampi_sampler {
         struct {
             float p;
             size_t min_keep;
-        } cut; /* all that cut by p; of tail_free p = z */
+        } cut; /* all that cut by p; of tail_free p = z, of min_k tau */
         struct {
             float p, t;
             size_t min_keep;
@@ -4645,6 +4681,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_MIN_KEEP(EPSILON, cut.min_keep),
     SAMPI_FIELD(ETA, FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
     SAMPI_MIN_KEEP(ETA, cut.min_keep),
+    SAMPI_FIELD(TOP_H, FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
+    SAMPI_MIN_KEEP(TOP_H, cut.min_keep),
+    SAMPI_FIELD(MIN_K, FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
     SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(XTC, xtc.min_keep),
@@ -5421,10 +5460,10 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ============================================================================================== >>truncation
    Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
-   xtc. Of each the function that its row in the table of samplers names, sampi_..._apply, and the arithmetic of its
-   threshold, which the fast path and the GPU use too. sampi_run calls it after sampi_check, and never for a sampler
-   that is off, so parameters are within their ranges here and the row has a maximum. It may change the array, nothing
-   of the sampler.
+   top_a and its kin, top_h, min_k, xtc. Of each the function that its row in the table of samplers names,
+   sampi_..._apply, and the arithmetic of its threshold, which the fast path and the GPU use too. sampi_run calls it
+   after sampi_check, and never for a sampler that is off, so parameters are within their ranges here and the row has a
+   maximum. It may change the array, nothing of the sampler.
 
    Each has the same two steps: what decides (an integer mass, or a double got from one logit and constants of the
    row), then a cut of >>array. top_n_sigma alone masks instead of cutting, as its authors do. At least one token is
@@ -5663,6 +5702,63 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     return SAMP_OK;
 }
 
+/* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
+   Both keep a beginning of the order by logit. Of the first n candidates, none of them masked, each function puts as
+   many in order as it needs. */
+
+/* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
+   least. *over: the entropy with one token more, if there is one. */
+static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE];
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    size_t k = 0; /* so many are in order */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i % SAMPI_TILE;
+        if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
+        if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w);
+        sums.z += w[at];
+        sums.s += sampi_weighted(w[at], max, x[at]);
+        *over = sampi_entropy(&sums);
+        if (i > 0 && *over > most) return i;
+    }
+    *over = INFINITY;
+    return n;
+}
+
+/* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
+   that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
+static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
+{
+    const samp_token_data *d = cur->data;
+    size_t cliff = 1;
+    *steepest = 0.0;
+    sampi_sort_all(cur);
+    for (size_t i = 1; i < n; i++) {
+        double fall = ((double)d[i - 1].logit - (double)d[i].logit) / (double)i;
+        if (!(fall > *steepest)) continue;
+        *steepest = fall;
+        cliff = i;
+    }
+    double flat = tau / ((double)d[0].logit - (double)d[n - 1].logit);
+    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
+    *steepest = -1.0;
+    return flat < (double)n ? (size_t)flat : n;
+}
+
+/* Of both. */
+static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    double p = (double)s->u.cut.p, over;
+    size_t keep = s->kind == SAMPI_MIN_K ? sampi_min_k_size(cur, sums.n, p, &over)
+                                         : sampi_top_h_size(cur, sums.n, sums.max, p * sampi_entropy(&sums), &over);
+    if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
+    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    return SAMP_OK;
+}
+
 /* ---- random numbers of a sampler ----
    Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
    numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
@@ -5789,26 +5885,29 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
-/* ---- smoothing ---- */
+/* ---- smoothing, log_softmax ---- */
 
 /* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
-   product rounded before it meets a sum. */
-static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
+   product rounded before it meets a sum. z, of log_softmax alone: the sum of weights. */
+static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
     double top = (double)max + 0.0; /* which zero is the maximum depends on the instruction set: +0 for both */
+    double all = z ? top + sampi_ln((double)z / (double)SAMPI_ONE) : 0.0;
     for (char *at = (char *)l; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
         if (sampi_masked(*x)) continue;
         double d = top - (double)*x;
         double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
-        *x = sampi_finite((float)(top - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+        double y = z ? (double)*x - all : top - sampi_round(square * (1.0 - c + sampi_round(c * d)));
+        *x = sampi_finite((float)y);
     }
 }
 
 static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, &cur->data->logit, sizeof *cur->data, cur->size);
+    uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_sum(cur).z : 0;
+    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, z, &cur->data->logit, sizeof *cur->data, cur->size);
     sampi_recheck_order(cur);
     return SAMP_OK;
 }
@@ -7132,6 +7231,13 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
     return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
 }
 
+SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
+}
+
+SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
+
 /* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
@@ -7173,6 +7279,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, fl
 SAMP_API samp_sampler *samp_init_softmax(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_log_softmax(void)
+{
+    sampi_sampler t = sampi_blank(SAMPI_LOG_SOFTMAX);
     return sampi_init(&t);
 }
 
@@ -9442,7 +9554,7 @@ typedef struct sampi_range {
 
 /* Z and S as they are, as a range with equal ends: where an estimate has left a doubt, and for what needs none
    (compact rows: sampi_range_of). The floor is no matter to them: below it nothing is left out. Counts in n_exact. */
-static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
     sampi_range range;
@@ -9838,7 +9950,8 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
-    sampi_smooth(s, row->top, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
+    uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_row_sums(row, row->top, -FLT_MAX, false).z : 0;
+    sampi_smooth(s, row->top, z, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
     return sampi_scan(row);
 }
 
@@ -9952,6 +10065,56 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
         range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
     }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
+    return SAMP_OK;
+}
+
+/* ---- top_h, min_k ----
+   The first tokens of a long row mostly tell how many are kept; else all of it becomes compact, and tells. */
+
+/* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
+   the same; where it isn't, the range becomes exact. */
+static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
+                                         sampi_range *range)
+{
+    for (;;) {
+        double over, low = sampi_ln(range->z_lo / (double)SAMPI_ONE) + range->s_lo / range->z_hi;
+        double high = sampi_ln(range->z_hi / (double)SAMPI_ONE) + range->s_hi / range->z_lo;
+        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
+        if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
+        *range = sampi_exact(row, range->max, true);
+    }
+}
+
+/* The same of min_k. The first tokens tell if no logit of the row lies so far below them that a fall could be steeper,
+   and if they are not too flat by themselves: the row's range is no less than theirs. */
+static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
+{
+    double steepest;
+    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
+    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999: for all that is rounded */
+    float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
+    if (n == row->n) return keep;
+    return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_unscale(row, lowest)) > 0 ? 0 : keep;
+}
+
+static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
+{
+    size_t keep = 0, min_keep = s->u.cut.min_keep;
+    double p = (double)s->u.cut.p;
+    bool is_top_h = s->kind == SAMPI_TOP_H;
+    sampi_range range;
+    int status = is_top_h ? sampi_range_of(row, &range) : SAMP_OK;
+    if (status) return status;
+    for (size_t want = 64; !keep; want *= 8) {
+        if (want < min_keep) want = min_keep;
+        if (want >= row->n / 8) sampi_compact(row);
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        samp_token_data_array cur = sampi_row_array(&head);
+        keep = is_top_h ? sampi_top_h_try(row, &cur, p, &range) : sampi_min_k_try(row, &cur, p);
+        if (keep) *row = head;
+    }
+    sampi_cut(row, keep > min_keep ? keep : min_keep);
     return SAMP_OK;
 }
 
@@ -12047,6 +12210,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
         case SAMPI_ADAPTIVE_P: return !view->sorts;
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        case SAMPI_LOG_SOFTMAX:
         case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
         default: return true;
     }
@@ -12069,6 +12233,8 @@ static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *b
         case SAMPI_TAIL_FREE:
         case SAMPI_TYPICAL:
         case SAMPI_TOP_P:
+        case SAMPI_TOP_H:
+        case SAMPI_MIN_K:
         case SAMPI_SOFTMAX:
         case SAMPI_MIROSTAT: return true;
         case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
@@ -24855,6 +25021,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
         case SAMPI_P_LESS:
         case SAMPI_SMOOTHING:
+        case SAMPI_TOP_H:
+        case SAMPI_MIN_K:
+        case SAMPI_LOG_SOFTMAX:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;

@@ -61,8 +61,8 @@
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
    assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
 
-   WHAT RUNS WHERE. All built-in samplers but infill and smoothing run on the device. A chain goes to the CPU, alone of
-   its batch, where
+   WHAT RUNS WHERE. All built-in samplers but infill, smoothing, log_softmax, top_h and min_k run on the device. A chain
+   goes to the CPU, alone of its batch, where
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
@@ -3961,8 +3961,11 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_CASE_CONSTRAINT
         SAMPI_CASE_GUMBEL
         case SAMPI_INFILL:    /* it compares the texts of tokens, which are on the host */
-        case SAMPI_SMOOTHING: /* no step yet */
-        case SAMPI_CHAIN:     /* its members are what runs */
+        case SAMPI_SMOOTHING: /* no steps yet */
+        case SAMPI_LOG_SOFTMAX:
+        case SAMPI_TOP_H:
+        case SAMPI_MIN_K:
+        case SAMPI_CHAIN: /* its members are what runs */
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }

@@ -247,10 +247,13 @@ typedef enum stage_kind {
     P_LESS,        /* x scale */
     EPSILON,       /* x epsilon */
     ETA,           /* x epsilon */
+    TOP_H,         /* x alpha */
+    MIN_K,         /* x tau */
     XTC,           /* x probability, y threshold */
     TEMP,          /* x t */
     TEMP_EXT,      /* x t, y range, z exponent */
     SMOOTHING,     /* x factor, y curve */
+    LOG_SOFTMAX,
     SOFTMAX,
     CUSTOM, /* a user's sampler that does nothing: what it costs to have one */
     GREEDY,
@@ -298,11 +301,14 @@ static const bench_case bench_cases[] = {
     { "p_less",      { { .kind = P_LESS, .x = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "epsilon",     { { .kind = EPSILON, .x = 9e-4f }, { .kind = DIST } }, 0, 0 },
     { "eta",         { { .kind = ETA, .x = 2e-3f }, { .kind = DIST } }, 0, 0 },
+    { "top_h",       { { .kind = TOP_H, .x = 0.4f }, { .kind = DIST } }, 0, 0 },
+    { "min_k",       { { .kind = MIN_K, .x = 3.0f }, { .kind = DIST } }, 0, 0 },
     { "temp_ext",    { { .kind = TEMP_EXT, .x = 0.8f, .y = 0.3f, .z = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "smoothing",   { { .kind = TOP_K, .k = 40 }, { .kind = SMOOTHING, .x = 0.3f, .y = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "mirostat",    { { .kind = MIROSTAT, .x = 5.0f, .y = 0.1f, .k = 100 } }, 0, 0 },
     { "penalties",   { { .kind = PENALTIES, .x = 1.1f, .y = 0.1f, .z = 0.1f, .k = 64 }, { .kind = DIST } },
                      64, 0 },
+    { "log_softmax", { { .kind = LOG_SOFTMAX }, { .kind = PENALTIES, .x = 1.1f, .k = 64 }, { .kind = DIST } }, 64, 0 },
     { "dry",         { { .kind = DRY, .x = 0.8f, .y = 1.75f, .k = 4096 }, { .kind = GREEDY } }, 4096, 0 },
     { "logit_bias",  { { .kind = DEFAULT_CHAIN, .x = 1.0f, .k = BENCH_N_BIAS } }, 0, 0 },
     { "custom",      { { .kind = TOP_K, .k = 40 }, { .kind = CUSTOM }, { .kind = DIST } }, 0, 0 },
@@ -408,10 +414,13 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case P_LESS: return samp_init_p_less(g->x, 0);
         case EPSILON: return samp_init_epsilon(g->x, 0);
         case ETA: return samp_init_eta(g->x, 0);
+        case TOP_H: return samp_init_top_h(g->x, 0);
+        case MIN_K: return samp_init_min_k(g->x);
         case XTC: return samp_init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return samp_init_temp(g->x);
         case TEMP_EXT: return samp_init_temp_ext(g->x, g->y, g->z);
         case SMOOTHING: return samp_init_smoothing(g->x, g->y);
+        case LOG_SOFTMAX: return samp_init_log_softmax();
         case SOFTMAX: return samp_init_softmax();
         case CUSTOM: return samp_init_custom(&nothing, NULL);
         case GREEDY: return samp_init_greedy();

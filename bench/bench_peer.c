@@ -169,6 +169,7 @@ static bool peer_has(const bench_case *c)
         stage_kind kind = c->stages[i].kind;
         if (kind == TAIL_FREE || kind == SOFTMAX || kind == CUSTOM) return false;
         if (kind == P_LESS || kind == EPSILON || kind == ETA || kind == SMOOTHING) return false;
+        if (kind == TOP_H || kind == MIN_K || kind == LOG_SOFTMAX) return false;
     }
     return true;
 }

@@ -98,9 +98,11 @@ static const option options[] = {
     {{"--p-less"},             REAL, PARAM(p_less),             "keep p >= X times the sum of p^2; 0 = off"},
     {{"--epsilon-cutoff"},     REAL, PARAM(epsilon_cutoff),     "keep p >= X; 0 = off"},
     {{"--eta-cutoff"},         REAL, PARAM(eta_cutoff),         "keep p >= X, or less if many are likely; 0 = off"},
+    {{"--top-h"},              REAL, PARAM(top_h),              "keep the likeliest, to X times the entropy; 1 = off"},
     {{"--typical"},            REAL, PARAM(typ_p),              "keep the most typical, X together; 1 = off"},
     {{"--tfs-z"},              REAL, PARAM(tfs_z),              "cut the tail where it flattens; 1 = off"},
     {{"--top-n-sigma"},        REAL, PARAM(top_n_sigma),        "keep X sigmas from the top; <= 0 = off"},
+    {{"--min-k"},              REAL, PARAM(min_k),              "keep what is above the cliff; X for flat rows; < 0 = off"},
     {{"--xtc-probability"},    REAL, PARAM(xtc_probability),    "how often the top is excluded; 0 = off"},
     {{"--xtc-threshold"},      REAL, PARAM(xtc_threshold),      "the top are those with p >= X; > 0.5 = off"},
 

@@ -540,6 +540,10 @@ static samp_sampler *make_xtc(source *s, size_t n)
     return samp_init_xtc(p, t, min_keep, choose(s, 2));
 }
 
+static float make_top_h(source *s) { return percent(s, 40) ? 0.4f : make_share(s, true); }
+
+static float make_min_k(source *s) { return PICK(s, 3.0f, 0.0f, -1.0f, 1.0f, 30.0f, 1000.0f, 1e-30f, FLT_MAX); }
+
 static samp_sampler *make_smoothing(source *s)
 {
     float factor = PICK(s, 0.3f, 0.1f, 1.0f, 4.0f, 0.0f, 1000.0f, 1e-30f);
@@ -575,6 +579,8 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_P_LESS: return samp_init_p_less(percent(s, 50) ? 1.0f : make_share(s, false), make_min_keep(s, n));
         case SAMPI_EPSILON: return samp_init_epsilon(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_ETA: return samp_init_eta(make_cutoff(s), make_min_keep(s, n));
+        case SAMPI_TOP_H: return samp_init_top_h(make_top_h(s), make_min_keep(s, n));
+        case SAMPI_MIN_K: return samp_init_min_k(make_min_k(s));
         case SAMPI_XTC: return make_xtc(s, n);
         case SAMPI_INFILL:
             return n > 4096 ? samp_init_softmax() : samp_init_infill(&hole_vocab); /* it takes n^2 steps */
@@ -584,6 +590,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
         case SAMPI_SMOOTHING: return make_smoothing(s);
+        case SAMPI_LOG_SOFTMAX: return samp_init_log_softmax();
         case SAMPI_SOFTMAX: return samp_init_softmax();
         case SAMPI_GREEDY: return samp_init_greedy();
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -646,9 +653,10 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA, SAMPI_TOP_K,
-                                 SAMPI_TAIL_FREE,  SAMPI_TYPICAL,   SAMPI_TOP_P, SAMPI_MIN_P,       SAMPI_TOP_A,
-                                 SAMPI_P_LESS,     SAMPI_EPSILON,   SAMPI_ETA,   SAMPI_XTC,         SAMPI_TEMP_EXT };
+    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_LOG_SOFTMAX, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA,
+                                 SAMPI_TOP_K,      SAMPI_TAIL_FREE,   SAMPI_TYPICAL,   SAMPI_TOP_P, SAMPI_MIN_P,
+                                 SAMPI_TOP_A,      SAMPI_P_LESS,      SAMPI_EPSILON,   SAMPI_ETA,   SAMPI_TOP_H,
+                                 SAMPI_MIN_K,      SAMPI_XTC,         SAMPI_TEMP_EXT };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
@@ -679,6 +687,8 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 10)) p.p_less = make_share(s, false);
     if (percent(s, 10)) p.epsilon_cutoff = make_cutoff(s);
     if (percent(s, 10)) p.eta_cutoff = make_cutoff(s);
+    if (percent(s, 10)) p.top_h = make_top_h(s);
+    if (percent(s, 10)) p.min_k = make_min_k(s);
     if (percent(s, 10)) p.smoothing_factor = (float)coarse(s), p.smoothing_curve = PICK(s, 1.0f, 2.5f, 4.0f);
     if (percent(s, 20)) p.xtc_probability = (float)coarse(s);
     if (percent(s, 60)) p.temp = make_temp(s);

@@ -286,11 +286,14 @@ static samp_sampler *long_chain(int i)
     if (i == 18) samp_chain_add(chain, samp_init_p_less(1.0f, 0));
     if (i == 19) samp_chain_add(chain, samp_init_epsilon(9e-4f, 0));
     if (i == 20) samp_chain_add(chain, samp_init_eta(2e-3f, 0));
+    if (i == 21) samp_chain_add(chain, samp_init_top_h(0.4f, 0));
+    if (i == 22) samp_chain_add(chain, samp_init_min_k(3.0f));
+    if (i == 23) samp_chain_add(chain, samp_init_log_softmax());
     if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
     return chain;
 }
 
-enum { N_LONG_CHAINS = 21 };
+enum { N_LONG_CHAINS = 24 };
 
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
@@ -723,6 +726,7 @@ enum cut_kind {
     CUT_TOP_P,
     CUT_TYPICAL,
     CUT_TAIL_FREE,
+    CUT_TOP_H,
     CUT_MIN_P,
     CUT_TOP_A,
     CUT_P_LESS,
@@ -730,10 +734,11 @@ enum cut_kind {
     CUT_ETA,
     CUT_XTC,
     CUT_SIGMA,
+    CUT_MIN_K,
     N_CUTS
 };
-static const char *const cut_name[N_CUTS] = { "top_p",  "typical", "tail_free", "min_p", "top_a",
-                                              "p_less", "epsilon", "eta",       "xtc",   "top_n_sigma" };
+static const char *const cut_name[N_CUTS] = { "top_p",  "typical", "tail_free", "top_h", "min_p",       "top_a",
+                                              "p_less", "epsilon", "eta",       "xtc",   "top_n_sigma", "min_k" };
 
 static samp_sampler *make_cut(int kind, float x)
 {
@@ -741,6 +746,8 @@ static samp_sampler *make_cut(int kind, float x)
         case CUT_TOP_P: return samp_init_top_p(x, 0);
         case CUT_TYPICAL: return samp_init_typical(x, 0);
         case CUT_TAIL_FREE: return samp_init_tail_free(x, 0);
+        case CUT_TOP_H: return samp_init_top_h(x, 0);
+        case CUT_MIN_K: return samp_init_min_k(x);
         case CUT_MIN_P: return samp_init_min_p(x, 0);
         case CUT_TOP_A: return samp_init_top_a(x, 0);
         case CUT_P_LESS: return samp_init_p_less(x, 0);
@@ -791,6 +798,36 @@ static void stand_by_tail(player *p, standing *st, const float *row, size_t n)
                 st->at[d[i].id] = (run += a) / sum;
         }
     }
+}
+
+/* top_h: the entropy of the sorted prefix up to and with the element, over that of the row. */
+static void stand_by_entropy(player *p, standing *st, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *softmax = samp_init_softmax();
+    double sum = 0.0, mean = 0.0, entropy = 0.0;
+    candidates(&cur, p->work, row, n);
+    sampi_apply_steps((sampi_sampler *)softmax, &cur);
+    samp_free(softmax);
+    for (size_t i = 0; i < n; i++) {
+        double x = (double)cur.data[i].p;
+        sum += x;
+        mean -= x > 0.0 ? x * log(x) : 0.0;
+        st->at[cur.data[i].id] = entropy = mean / sum + log(sum);
+    }
+    for (size_t i = 0; i < n; i++) st->at[i] /= entropy;
+}
+
+/* min_k: what makes the number for flat rows the element's place, if that is behind the cliff. */
+static void stand_by_place(player *p, standing *st, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *cut = samp_init_min_k(0.0f);
+    candidates(&cur, p->work, row, n);
+    sampi_apply_steps((sampi_sampler *)cut, &cur);
+    samp_free(cut);
+    const double range = (double)cur.data[0].logit - (double)cur.data[n - 1].logit; /* cut off, but all in order */
+    for (size_t i = cur.size; i < n; i++) st->at[cur.data[i].id] = (double)(i + 1) * range;
 }
 
 /* What the cuts by one element compare it with: the standard deviation, the sum of p^2, e^H. */
@@ -858,7 +895,7 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
    */
 static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n, float edge[2])
 {
-    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind < CUT_MIN_P ? JUST_BELOW_1 : 1.0f;
+    float top = kind == CUT_XTC ? 0.5f : kind >= CUT_SIGMA ? FLT_MAX : kind < CUT_MIN_P ? JUST_BELOW_1 : 1.0f;
     uint32_t a = bits_of(x) - reach, b = bits_of(x) + reach;
     if (b > bits_of(top)) b = bits_of(top);
     if (a >= b) return false;
@@ -927,6 +964,10 @@ static bool every_element_at_the_cut(void)
                 stand_by_mass(&p, &st, kind, row, n);
             else if (kind == CUT_TAIL_FREE)
                 stand_by_tail(&p, &st, row, n);
+            else if (kind == CUT_TOP_H)
+                stand_by_entropy(&p, &st, row, n);
+            else if (kind == CUT_MIN_K)
+                stand_by_place(&p, &st, row, n);
             else
                 stand_alone(&p, &st, kind, row, n);
             for (size_t i = 0; i < n && good; i = next_element(i, n, 72)) {
@@ -962,6 +1003,10 @@ static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, 
         stand_by_mass(p, &st, kind, scaled, n);
     else if (kind == CUT_TAIL_FREE)
         stand_by_tail(p, &st, scaled, n);
+    else if (kind == CUT_TOP_H)
+        stand_by_entropy(p, &st, scaled, n);
+    else if (kind == CUT_MIN_K)
+        stand_by_place(p, &st, scaled, n);
     else
         stand_alone(p, &st, kind, scaled, n);
     for (int tries = 0; tries < 2000 && !(st.at[i] > 0.005 && st.at[i] < 0.99); tries++) i = below(s, n);
@@ -1018,6 +1063,42 @@ static bool p_less_has_a_tail(void)
     }
     free(row);
     return end(&p, good, "p_less has a tail");
+}
+
+/* min_k's cliff at any place, steeper by little than the row's first fall, or less steep; and another, deeper one at the
+   row's end, which only those that look there see. */
+static bool cliffs(void)
+{
+    enum { N = 9000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    float *row = (float *)malloc(N * sizeof *row);
+    for (uint64_t k = 0; k < (quick() ? 20 : 200) && row && good; k++) {
+        source s = source_seed(k);
+        size_t n = 2000 + below(&s, N - 2000), at = 1 + below(&s, k % 4 ? 100 : n - 2);
+        float first = (float)(0.01 + coarse(&s)), l = PICK(&s, 0.0f, 100.0f, -1000.0f);
+        float steeper = PICK(&s, 1.0f, 1.00001f, 0.99999f, 1.5f, 0.9999999f),
+              last = PICK(&s, 0.0f, 1.0f, 1.001f, 0.999f);
+        for (size_t i = 0; i < n; i++) {
+            row[i] = l;
+            l -= i == 0        ? first
+                 : i + 1 == at ? first * steeper * (float)at
+                 : i + 2 == n  ? first * last * (float)(i + 1)
+                               : first / 1e4f;
+        }
+        for (size_t i = 1; i < n; i++) {
+            size_t j = mixed(k * N + i) % (i + 1);
+            float x = row[i];
+            row[i] = row[j];
+            row[j] = x;
+        }
+        AT("min_k with a cliff behind %zu of %zu", at, n);
+        for (size_t i = 0; i < 3 && good; i++) good = cut_agrees(&p, CUT_MIN_K, 0.0f, row, n, i);
+        for (size_t i = 0; i < 3 && good; i++) good = cut_agrees(&p, CUT_MIN_K, 3.0f, row, n, i);
+    }
+    free(row);
+    return end(&p, good, "cliffs");
 }
 
 /* Masses that meet the cut exactly: m tokens of the same weight among others that weigh nothing. */
@@ -1586,6 +1667,7 @@ static bool arrays(void)
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
+    X(cliffs)                                                                                                        \
     X(p_less_has_a_tail)                                                                                             \
     X(cuts_at_equality)                                                                                              \
     X(flat_rows)                                                                                                     \

@@ -797,7 +797,10 @@ typedef enum promise {
     X(samp_init_infill, nothing, MAKES, made(w, make_infill()))                                                      \
     X(samp_init_temp, nothing, MAKES, made(w, make_temp()))                                                          \
     X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext()))                                                  \
+    X(samp_init_top_h, nothing, MAKES, made(w, samp_init_top_h(0.4f, 1)))                                            \
+    X(samp_init_min_k, nothing, MAKES, made(w, samp_init_min_k(3.0f)))                                               \
     X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f)))                                 \
+    X(samp_init_log_softmax, nothing, MAKES, made(w, samp_init_log_softmax()))                                       \
     X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \

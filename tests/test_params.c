@@ -94,6 +94,8 @@ static void test_defaults(void **state)
     assert_same(p.p_less, 0.0f);
     assert_same(p.epsilon_cutoff, 0.0f);
     assert_same(p.eta_cutoff, 0.0f);
+    assert_same(p.top_h, 1.0f);
+    assert_same(p.min_k, -1.0f);
     assert_same(p.smoothing_factor, 0.0f);
     assert_same(p.smoothing_curve, 1.0f);
     assert_same(p.typ_p, 1.0f);
@@ -217,6 +219,16 @@ static void test_bad_fields(void **state)
     from_0_to_1(p_less);
     from_0_to_1(epsilon_cutoff);
     from_0_to_1(eta_cutoff);
+    bad(top_h, 0.0f, SAMP_E_RANGE);
+    bad(top_h, ABOVE_1, SAMP_E_RANGE);
+    bad(top_h, NAN, SAMP_E_NAN);
+    good(top_h, 1e-45f);
+    good(top_h, 1.0f);
+    bad(min_k, INFINITY, SAMP_E_RANGE);
+    bad(min_k, -INFINITY, SAMP_E_RANGE);
+    bad(min_k, NAN, SAMP_E_NAN);
+    good(min_k, 0.0f);
+    good(min_k, -FLT_MAX);
     bad(smoothing_factor, -1e-45f, SAMP_E_RANGE);
     bad(smoothing_factor, 1000.1f, SAMP_E_RANGE);
     bad(smoothing_factor, NAN, SAMP_E_NAN);
@@ -420,6 +432,12 @@ static void test_order(void **state)
     ordered("p_less;epsilon_cutoff;eta_cutoff", "logit-bias p-less epsilon eta dist");
     ordered("eta;p-less;epsilon", "logit-bias eta p-less epsilon dist");
     ordered("lch", "logit-bias p-less epsilon eta dist");
+    ordered("min_k;top_h", "logit-bias min-k top-h dist");
+    ordered("top-h;min-k", "logit-bias top-h min-k dist");
+    ordered("gb", "logit-bias min-k top-h dist");
+    ordered("log_softmax;penalties", "logit-bias log-softmax penalties dist");
+    ordered("ne", "logit-bias log-softmax penalties dist");
+    ordered("log-softmax;log_softmax", "logit-bias log-softmax log-softmax dist");
     ordered("smoothing_factor;top_k", "logit-bias smoothing top-k dist");
     ordered("kq", "logit-bias top-k smoothing dist");
     ordered("smoothing", "logit-bias smoothing dist");
@@ -443,6 +461,8 @@ static void test_default_order_of_what_is_on(void **state)
     p.p_less = 1.0f;
     p.epsilon_cutoff = 3e-4f;
     p.eta_cutoff = 2e-3f;
+    p.top_h = 0.4f;
+    p.min_k = 3.0f;
     p.smoothing_factor = 0.3f;
     int status;
     samp_sampler *chain = samp_chain_from_params(&p, &status);
@@ -452,8 +472,10 @@ static void test_default_order_of_what_is_on(void **state)
     assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
     assert_text(samp_name(samp_chain_get(chain, 11)), "epsilon");
     assert_text(samp_name(samp_chain_get(chain, 12)), "eta");
-    assert_text(samp_name(samp_chain_get(chain, 15)), "smoothing");
-    assert_int_equal(samp_chain_n(chain), 17);
+    assert_text(samp_name(samp_chain_get(chain, 13)), "top-h");
+    assert_text(samp_name(samp_chain_get(chain, 14)), "min-k");
+    assert_text(samp_name(samp_chain_get(chain, 17)), "smoothing");
+    assert_int_equal(samp_chain_n(chain), 19);
     samp_free(chain);
 }
 

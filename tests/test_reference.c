@@ -469,6 +469,104 @@ static void test_eta(void **state)
     test_threshold("eta", 64, samp_init_eta, of_eta);
 }
 
+/* The greedy rule: tokens in order, as long as the entropy of what is chosen, made to sum to 1, stays within the share
+   of the row's. With the integer weights w: -ln of w / sum is ln sum + d, but for the rounding of w. */
+static void test_top_h(void **state)
+{
+    source rng = source_stream(66);
+    static real entropy[N_MAX];
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(1500); i++) {
+        start_any(&rng);
+        float alpha = below(&rng, 3) ? make_p(&rng) : 0.4f;
+        size_t min_keep = make_min_keep(&rng), want = 1;
+        apply_once(samp_init_top_h(alpha, min_keep));
+        if (alpha == 1) {
+            expect_unchanged();
+            continue;
+        }
+        real z = 0, s = 0;
+        for (size_t j = 0; j < ref.n; j++) {
+            z += ref.w[j];
+            s += ref.w[j] * ((real)ref.t[0].logit - (real)ref.t[j].logit);
+            entropy[j] = logl(ldexpl(z, -40)) + s / z;
+        }
+        real most = (real)alpha * entropy[ref.n - 1];
+        while (want < ref.n && entropy[want] <= most) want++;
+        want = clip(clip(want, min_keep, SIZE_MAX), 1, ref.n);
+        expect_prefix();
+        expect_p_untouched();
+        expect_count(cur.size, want, entropy, most, 1 + entropy[ref.n - 1]);
+    }
+    finish("top_h");
+}
+
+/* Algorithm 1 of the paper: the place of the largest (l_i - l_i+1) / (i range), or tau / range places. */
+static void test_min_k(void **state)
+{
+    source rng = source_stream(67);
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(1500); i++) {
+        start_any(&rng);
+        float tau = below(&rng, 3) ? (float)exp(-3 + 8 * uniform(&rng)) : below(&rng, 2) ? 0.0f : -1.0f;
+        apply_once(samp_init_min_k(tau));
+        if (tau < 0) {
+            expect_unchanged();
+            continue;
+        }
+        expect_prefix();
+        expect_p_untouched();
+        real range = (real)ref.t[0].logit - (real)ref.t[ref.n - 1].logit, steepest = 0, here = 0, flat = 0;
+        size_t want = 1;
+        for (size_t j = 1; j < ref.n; j++) { /* steepest / want < fall / j, without a division: many are the same */
+            real fall = (real)ref.t[j - 1].logit - (real)ref.t[j].logit;
+            if (j == cur.size) here = fall;
+            if (fall * (real)want <= steepest * (real)j) continue;
+            steepest = fall;
+            want = j;
+        }
+        steepest /= (real)want;
+        here /= (real)cur.size;
+        if (tau > 0) flat = range > 0 ? floorl((real)tau / range) : (real)ref.n;
+        if (flat > (real)want) want = flat < (real)ref.n ? (size_t)flat : ref.n;
+        if (cur.size == want) continue;
+        if (!close_to(here, steepest, steepest) && !close_to((real)tau, (real)cur.size * range, (real)tau))
+            fail_msg("kept %zu, reference %zu of %zu", cur.size, want, ref.n);
+        count.forgiven++;
+    }
+    finish("min_k");
+}
+
+/* ln p, as far as f32 holds it. */
+static void test_log_softmax(void **state)
+{
+    source rng = source_stream(68);
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(800); i++) {
+        start_any(&rng);
+        apply_once(samp_init_log_softmax());
+        assert_num(cur.size, n_before);
+        expect_p_untouched();
+        real top = (real)ref.t[0].logit;
+        for (size_t j = 0; j < cur.size; j++) {
+            assert_num(work[j].id, before[j].id);
+            if (before[j].logit == -INFINITY) {
+                assert_true(work[j].logit == -INFINITY);
+                continue;
+            }
+            real l = (real)before[j].logit, want = l - top - ref.ln_z;
+            if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
+            real off = 6e-8L * fabsl(want) + 1e-9L + 4e-16L * (fabsl(top) + fabsl(l));
+            if (!(fabsl((real)work[j].logit - want) <= off))
+                fail_msg("%.9g became %.9g, not %.9Lg", (double)before[j].logit, (double)work[j].logit, want);
+        }
+    }
+    finish("log_softmax");
+}
+
 /* Each logit by the formula as it was published, with x = l - max. */
 static void test_smoothing(void **state)
 {
@@ -1358,6 +1456,7 @@ int main(void)
         cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
         cmocka_unit_test(test_p_less),     cmocka_unit_test(test_epsilon),   cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_top_h),      cmocka_unit_test(test_min_k),     cmocka_unit_test(test_log_softmax),
         cmocka_unit_test(test_smoothing),  cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab),
         cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
         cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),

@@ -102,6 +102,9 @@ static samp_sampler *make_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
 static samp_sampler *make_temp(void) { return samp_init_temp(0.7f); }
 static samp_sampler *make_temp_0(void) { return samp_init_temp(0.0f); }
 static samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
+static samp_sampler *make_top_h(void) { return samp_init_top_h(0.6f, 1); }
+static samp_sampler *make_min_k(void) { return samp_init_min_k(3.0f); }
+static samp_sampler *make_log_softmax(void) { return samp_init_log_softmax(); }
 static samp_sampler *make_smoothing(void) { return samp_init_smoothing(0.7f, 2.0f); }
 static samp_sampler *make_softmax(void) { return samp_init_softmax(); }
 static samp_sampler *make_greedy(void) { return samp_init_greedy(); }
@@ -127,11 +130,14 @@ static const kind_of_sampler kinds[] = {
     { "epsilon", make_epsilon,                false, false, true,  false, true,  false, true },
     { "epsilon, min_keep", make_epsilon_keep, false, false, true,  false, false, false, true },
     { "eta", make_eta,                        false, false, true,  false, true,  false, true },
+    { "top-h", make_top_h,                    false, false, true,  true,  false, false, true },
+    { "min-k", make_min_k,                    false, false, true,  true,  false, false, true },
     { "xtc", make_xtc,                        false, false, false, false, true,  false, false },
     { "temp", make_temp,                      false, true,  true,  false, true,  false, true },
     { "temp 0", make_temp_0,                  false, true,  true,  false, true,  false, true },
     { "temp-ext", make_temp_ext,              false, true,  true,  false, true,  false, true },
     { "smoothing", make_smoothing,            false, true,  true,  false, true,  false, true },
+    { "log-softmax", make_log_softmax,        false, true,  true,  false, true,  false, true },
     { "softmax", make_softmax,                false, true,  false, true,  false, false, true },
     { "greedy", make_greedy,                  true,  true,  true,  false, true,  false, true },
     { "dist", make_dist,                      true,  true,  false, false, true,  false, true },
@@ -829,6 +835,94 @@ static void test_eta(void **state)
     golden(samp_init_eta(0.049f, 0), PROBS(0.95, 0.05), PROBS(0.95, 0.05));
     golden(samp_init_eta(0.051f, 0), PROBS(0.95, 0.05), PROBS(1.0));
     golden(samp_init_eta(1.0f, 0), PROBS(0.5, 0.5), PROBS(0.5, 0.5));
+}
+
+/* ------------------------------------------------------------------------------------------- top_h, min_k */
+
+static void test_top_h(void **state)
+{
+    (void)state;
+    /* STEEP has 1.1421 nats. Its beginnings: 0.5 alone 0; 0.625, 0.375: 0.6616; with 0.15: 0.9933 */
+    golden(samp_init_top_h(1e-45f, 0), STEEP, PROBS(1.0));
+    golden(samp_init_top_h(0.579f, 0), STEEP, PROBS(1.0)); /* 0.6613 */
+    golden(samp_init_top_h(0.580f, 0), STEEP, PROBS(0.625, 0.375));
+    golden(samp_init_top_h(0.869f, 0), STEEP, PROBS(0.625, 0.375)); /* 0.9925 */
+    golden(samp_init_top_h(0.870f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95));
+    golden(samp_init_top_h(0.999f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95));
+    golden(samp_init_top_h(1.0f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_top_h(0.1f, 2), STEEP, PROBS(0.625, 0.375));
+    golden(samp_init_top_h(0.1f, SIZE_MAX), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    /* k of n alike have ln k: 2 of 4 are half of the entropy */
+    golden(samp_init_top_h(0.49f, 0), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(1.0));
+    golden(samp_init_top_h(0.51f, 0), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.5, 0.5));
+    golden(samp_init_top_h(0.51f, 0), PROBS(0.25, 0.0, 0.25, 0.25, 0.25), PROBS(0.5, 0.5));
+}
+
+/* One row of logits: how many the sampler keeps, and that they are the first in order. */
+static void keeps_first(float tau, const float *logits, size_t n, size_t want)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        samp_token_data data[16];
+        samp_token_data_array cur = test_array(data, logits, n);
+        apply(of_kind(samp_init_min_k(tau), kind), &cur);
+        assert_num(cur.size, want);
+        assert_true(cur.sorted);
+        for (size_t i = 1; i < cur.size; i++) assert_true(data[i - 1].logit >= data[i].logit);
+    }
+}
+
+static void test_min_k(void **state)
+{
+    (void)state;
+    /* in order 9 8 7 1 0: falls of 1, 1, 6, 1, over their places 1, 1/2, 2, 1/4 */
+    static const float cliff[] = { 7.0f, 0.0f, 9.0f, -INFINITY, 1.0f, 8.0f };
+    keeps_first(0.0f, cliff, 6, 3);
+    keeps_first(35.9f, cliff, 6, 3); /* over the range of 9: 3.99 */
+    keeps_first(36.0f, cliff, 6, 4);
+    keeps_first(45.0f, cliff, 6, 5);
+    keeps_first(1e30f, cliff, 6, 5);
+    /* 4 2 -2: falls of 2 and 4 over 2 are as steep: the first */
+    static const float both[] = { 2.0f, -2.0f, 4.0f };
+    keeps_first(0.0f, both, 3, 1);
+    keeps_first(12.0f, both, 3, 2);
+    static const float flat[] = { 1.0f, 1.0f, 1.0f };
+    keeps_first(0.0f, flat, 3, 1);
+    keeps_first(1e-30f, flat, 3, 3);
+    static const float one[] = { -INFINITY, 1.0f };
+    keeps_first(0.0f, one, 2, 1);
+    keeps_first(3.0f, one, 2, 1);
+    /* the cliff is where it was at any temperature, the number for flat rows is not */
+    for (float t = 0.25f; t <= 4.0f; t *= 2.0f) {
+        float scaled[6];
+        for (int i = 0; i < 6; i++) scaled[i] = cliff[i] / t;
+        keeps_first(0.0f, scaled, 6, 3);
+        keeps_first(9.0f, scaled, 6, t < 4.0f ? 3 : 4);
+    }
+}
+
+/* -------------------------------------------------------------------------------------------- log_softmax */
+
+static void test_log_softmax(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        /* whatever their zero was */
+        const double p[] = { 0.25, 0.25, 0.125, 0.0, 0.375 };
+        float logits[5];
+        samp_token_data data[5];
+        for (int shift = -100; shift <= 100; shift += 50) {
+            for (int i = 0; i < 5; i++) logits[i] = (float)(log(p[i]) + shift);
+            samp_token_data_array cur = test_array(data, logits, 5);
+            apply(of_kind(samp_init_log_softmax(), kind), &cur);
+            assert_num(cur.size, 5);
+            for (int i = 0; i < 5; i++) {
+                if (i == 3)
+                    assert_true(data[i].logit == -INFINITY);
+                else
+                    assert_true(fabs((double)data[i].logit - log(p[i])) < 1e-5); /* f32 at 100 */
+            }
+        }
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------- smoothing */
@@ -2138,7 +2232,10 @@ int main(void)
         cmocka_unit_test(test_p_less),
         cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_top_h),
+        cmocka_unit_test(test_min_k),
         cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_log_softmax),
         cmocka_unit_test(test_xtc),
         cmocka_unit_test(test_xtc_leaves),
         cmocka_unit_test(test_xtc_chance),

@@ -68,9 +68,11 @@ static const char *const MEMBERS[][3] = {
     { "p_less", "0.1875", "a number in [0, 1]" },
     { "epsilon_cutoff", "0.03125", "a number in [0, 1]" },
     { "eta_cutoff", "0.015625", "a number in [0, 1]" },
+    { "top_h", "0.6875", "a number in (0, 1]" },
     { "typ_p", "0.75", "a number in (0, 1]" },
     { "tfs_z", "0.375", "a number in (0, 1]" },
     { "top_n_sigma", "1.5", "a number in [-3.4028235e38, 3.4028235e38]" },
+    { "min_k", "2.25", "a number in [-3.4028235e38, 3.4028235e38]" },
     { "xtc_probability", "0.625", "a number in [0, 1]" },
     { "xtc_threshold", "0.875", "a number in [0, 1]" },
     { "temp", "1.25", "0, or a number in [9.536743e-7, 1.048576e6]" },
@@ -97,13 +99,13 @@ static const char *const MEMBERS[][3] = {
     { "order", "kpt",
       "names with ; between, or letters: penalties e, dry d, top_n_sigma s, top_k k, tfs_z f, typ_p y, top_p p, "
       "min_p m, "
-      "top_a a, p_less l, epsilon_cutoff c, eta_cutoff h, xtc x, infill i, temperature t, "
-      "smoothing_factor q" },
+      "top_a a, p_less l, epsilon_cutoff c, eta_cutoff h, top_h b, min_k g, xtc x, infill i, temperature t, "
+      "smoothing_factor q, log_softmax n" },
     { "rng", "mt19937", "philox or mt19937" },
     { "n_ctx_train", "29", "a whole number in [0, 4194304]" },
 };
 
-/* The same by place: all 40 members, so that one more, wherever it stands, moves those behind it, or makes the struct
+/* The same by place: all 42 members, so that one more, wherever it stands, moves those behind it, or makes the struct
    larger than what is compared. Pointers are compared by what they point to. */
 static void test_every_member(void **state)
 {
@@ -111,19 +113,47 @@ static void test_every_member(void **state)
     static const char *const breakers[] = { "stop", NULL };
     static const samp_logit_bias bias = { 5, 2.0f };
     /* static, so that what lies between the members is zero in both */
-    static const samp_params want = { UINT64_MAX, 3,        -7,
-                                      0.25f,      0.125f,   0.5f,
-                                      0.1875f,    0.03125f, 0.015625f,
-                                      0.75f,      0.375f,   1.5f,
-                                      0.625f,     0.875f,   1.25f,
-                                      2.5f,       3.5f,     0.4375f,
-                                      7.5f,       11,       1.125f,
-                                      -0.5f,      -0.25f,   0.75f,
-                                      4.5f,       13,       17,
-                                      breakers,   2,        5.5f,
-                                      6.5f,       0.0625f,  0.5625f,
-                                      &bias,      1,        23,
-                                      NULL,       "kpt",    SAMP_RNG_MT19937,
+    static const samp_params want = { UINT64_MAX,
+                                      3,
+                                      -7,
+                                      0.25f,
+                                      0.125f,
+                                      0.5f,
+                                      0.1875f,
+                                      0.03125f,
+                                      0.015625f,
+                                      0.6875f,
+                                      0.75f,
+                                      0.375f,
+                                      1.5f,
+                                      2.25f,
+                                      0.625f,
+                                      0.875f,
+                                      1.25f,
+                                      2.5f,
+                                      3.5f,
+                                      0.4375f,
+                                      7.5f,
+                                      11,
+                                      1.125f,
+                                      -0.5f,
+                                      -0.25f,
+                                      0.75f,
+                                      4.5f,
+                                      13,
+                                      17,
+                                      breakers,
+                                      2,
+                                      5.5f,
+                                      6.5f,
+                                      0.0625f,
+                                      0.5625f,
+                                      &bias,
+                                      1,
+                                      23,
+                                      NULL,
+                                      "kpt",
+                                      SAMP_RNG_MT19937,
                                       29 };
     samp_settings *s = samp_settings_new();
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) {

@@ -570,11 +570,17 @@ static samp_sampler *variant(int i)
         case 73: return samp_init_smoothing(0.5f, 1.0f);
         case 74: return samp_init_smoothing(0.25f, 1.0f);
         case 75: return samp_init_smoothing(0.5f, 2.0f);
+        case 76: return samp_init_top_h(0.5f, 1);
+        case 77: return samp_init_top_h(0.25f, 1);
+        case 78: return samp_init_top_h(0.5f, 2);
+        case 79: return samp_init_min_k(0.5f);
+        case 80: return samp_init_min_k(0.25f);
+        case 81: return samp_init_log_softmax();
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 76 };
+enum { N_VARIANTS = 82 };
 
 static void test_foreign(void **state)
 {

@@ -443,6 +443,13 @@ static void test_bad_truncation(void **state)
     bad(samp_init_eta(ULP_ABOVE_1, 0), SAMP_E_RANGE, "eta_cutoff");
     bad(samp_init_eta(NAN, 0), SAMP_E_NAN, "eta_cutoff");
     good(samp_init_eta(1.0f, 0));
+    bad(samp_init_top_h(0.0f, 0), SAMP_E_RANGE, "top_h");
+    bad(samp_init_top_h(ULP_ABOVE_1, 0), SAMP_E_RANGE, "top_h");
+    bad(samp_init_top_h(NAN, 0), SAMP_E_NAN, "top_h");
+    good(samp_init_top_h(1e-45f, SIZE_MAX));
+    bad(samp_init_min_k(INFINITY), SAMP_E_RANGE, "min_k");
+    bad(samp_init_min_k(NAN), SAMP_E_NAN, "min_k");
+    good(samp_init_min_k(FLT_MAX));
     bad(samp_init_smoothing(-1e-45f, 1.0f), SAMP_E_RANGE, "smoothing_factor");
     bad(samp_init_smoothing(NAN, 1.0f), SAMP_E_NAN, "smoothing_factor");
     bad(samp_init_smoothing(1.0f, 0.99999994f), SAMP_E_RANGE, "smoothing_curve");

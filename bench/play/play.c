@@ -50,6 +50,8 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(p_less, "p_less", "at least the sum of p squared", samp_init_p_less(p->p_less, p->min_keep)) \
     X(epsilon, "epsilon_cutoff", "at least epsilon", samp_init_epsilon(p->epsilon_cutoff, p->min_keep)) \
     X(eta, "eta_cutoff", "epsilon, less if many are likely", samp_init_eta(p->eta_cutoff, p->min_keep)) \
+    X(top_h, "top_h", "the likeliest, to a share of the entropy", samp_init_top_h(p->top_h, p->min_keep)) \
+    X(min_k, "min_k", "what is above the cliff", samp_init_min_k(p->min_k)) \
     X(xtc, "xtc_probability xtc_threshold", "removes top choices at times", \
       samp_init_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed)) \
     X(infill, "", "few long tokens, or the end", samp_init_infill(p->vocab)) \
@@ -58,6 +60,7 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
       samp_init_temp_ext(p->temp, p->dynatemp_range, p->dynatemp_exponent)) \
     X(smoothing, "smoothing_factor smoothing_curve", "bends logits by their distance", \
       samp_init_smoothing(p->smoothing_factor, p->smoothing_curve)) \
+    X(log_softmax, "", "logits become ln p", samp_init_log_softmax()) \
     X(softmax, "", "sorts; changes no draw", samp_init_softmax())
 #define SELECTORS(X) \
     X(dist, "", "draws by probability", samp_init_dist(p->seed)) \
@@ -94,6 +97,7 @@ static const struct { const char *name, *from, *to, *first; } KNOBS[] = {
     { "top_n_sigma", "0", "4", "1" }, { "top_k", "0", "200", NULL }, { "tfs_z", "0.01", "1", "0.8" },
     { "typ_p", "0.01", "1", "0.7" }, { "top_p", "0.01", "1", NULL }, { "min_p", "0", "1", NULL }, { "top_a", "0", "1", "0.3" },
     { "p_less", "0", "1", "1" }, { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
+    { "top_h", "0.01", "1", "0.4" }, { "min_k", "0", "50", "3" },
     { "xtc_probability", "0", "1", "1" }, { "xtc_threshold", "0", "0.5", NULL },
     { "temp", "0", "3", NULL }, { "dynatemp_range", "0", "2", "0.5" }, { "dynatemp_exponent", "0", "4", NULL },
     { "smoothing_factor", "0", "2", "0.3" }, { "smoothing_curve", "1", "10", NULL },

@@ -87,30 +87,14 @@ static void any_params(source *s, samp_params *p, char text[32])
     p->vocab = below(s, 2) ? &vocab : NULL;
     p->n_vocab = any_int(s, 1000);
     for (uint64_t n = below(s, 6); n > 0; n--) {
-        float *floats[] = { &p->top_p,
-                            &p->min_p,
-                            &p->top_a,
-                            &p->typ_p,
-                            &p->tfs_z,
-                            &p->top_n_sigma,
-                            &p->xtc_probability,
-                            &p->xtc_threshold,
-                            &p->temp,
-                            &p->dynatemp_range,
-                            &p->penalty_repeat,
-                            &p->penalty_freq,
-                            &p->penalty_present,
-                            &p->dry_base,
-                            &p->dry_multiplier,
-                            &p->mirostat_tau,
-                            &p->mirostat_eta,
-                            &p->adaptive_target,
-                            &p->adaptive_decay,
-                            &p->p_less,
-                            &p->epsilon_cutoff,
-                            &p->eta_cutoff,
-                            &p->smoothing_factor,
-                            &p->smoothing_curve };
+        float *floats[] = {
+            &p->top_p,          &p->min_p,           &p->top_a,           &p->typ_p,          &p->tfs_z,
+            &p->top_n_sigma,    &p->xtc_probability, &p->xtc_threshold,   &p->temp,           &p->dynatemp_range,
+            &p->penalty_repeat, &p->penalty_freq,    &p->penalty_present, &p->dry_base,       &p->dry_multiplier,
+            &p->mirostat_tau,   &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay, &p->p_less,
+            &p->epsilon_cutoff, &p->eta_cutoff,      &p->top_h,           &p->min_k,          &p->smoothing_factor,
+            &p->smoothing_curve
+        };
         *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
     }
     switch (below(s, 12)) {
@@ -150,7 +134,7 @@ static samp_sampler *any_sampler(source *s)
     static const char *const breakers[] = { "ab", "\n" };
     size_t keep = any_size(s, 20);
     float p = any_float(s), q = any_float(s), r = any_float(s);
-    switch (below(s, 24)) {
+    switch (below(s, 27)) {
         case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
         case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
         case 2:
@@ -176,6 +160,9 @@ static samp_sampler *any_sampler(source *s)
         case 20: return samp_init_epsilon(p, keep);
         case 21: return samp_init_eta(p, keep);
         case 22: return samp_init_smoothing(p, q);
+        case 23: return samp_init_top_h(p, keep);
+        case 24: return samp_init_min_k(p);
+        case 25: return samp_init_log_softmax();
         default: return samp_init_dist(choose(s, 8));
     }
 }
