@@ -625,6 +625,18 @@ static samp_sampler *make_custom(source *s)
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
+/* No device has a step for these: if all chains had one, most of what the tests of devices play were the CPU's. */
+static bool is_rare(int kind)
+{
+    return kind == SAMPI_TOP_H || kind == SAMPI_MIN_K || kind == SAMPI_SMOOTHING || kind == SAMPI_LOG_SOFTMAX;
+}
+
+static int make_stage(source *s)
+{
+    int kind = (int)below(s, percent(s, 95) ? N_STAGES : N_KINDS);
+    return is_rare(kind) && percent(s, 70) ? SAMPI_TOP_K : kind;
+}
+
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
@@ -644,7 +656,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
         else if (customs && percent(s, 25))
             samp_chain_add(chain, make_custom(s));
         else
-            samp_chain_add(chain, make_kind(s, (int)below(s, percent(s, 95) ? N_STAGES : N_KINDS), n));
+            samp_chain_add(chain, make_kind(s, make_stage(s), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -663,7 +675,7 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
         ADD_CONSTRAINT(chain, s, n, i ? 2 : 15);
-        if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
+        if (percent(s, is_rare(usual[i]) ? share / 5 : share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
     if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
@@ -687,8 +699,8 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 10)) p.p_less = make_share(s, false);
     if (percent(s, 10)) p.epsilon_cutoff = make_cutoff(s);
     if (percent(s, 10)) p.eta_cutoff = make_cutoff(s);
-    if (percent(s, 10)) p.top_h = make_top_h(s);
-    if (percent(s, 10)) p.min_k = make_min_k(s);
+    if (percent(s, 4)) p.top_h = make_top_h(s);
+    if (percent(s, 4)) p.min_k = make_min_k(s);
     if (percent(s, 10)) p.smoothing_factor = (float)coarse(s), p.smoothing_curve = PICK(s, 1.0f, 2.5f, 4.0f);
     if (percent(s, 20)) p.xtc_probability = (float)coarse(s);
     if (percent(s, 60)) p.temp = make_temp(s);

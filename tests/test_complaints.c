@@ -13,10 +13,13 @@
      memory in the sampling loop                test_alloc
      a request's penalties are ignored          test_peers (penalties_are_not_ignored)
      samples of one seed are alike              test_peers (samples_of_one_seed_differ)
-   And by definition: a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does. */
+   By definition a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does; that of
+   log-probabilities is here. bench/README.md has the threads, and where each is answered. */
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_GRAMMAR
 #include "../sampling.h"
 #include "test.h"
+#include <time.h>
 
 enum { N = 64, WIDE = 151936 };
 #include "makers.h"
@@ -368,6 +371,87 @@ static void no_setting_is_ignored(void **state)
     samp_settings_free(settings);
 }
 
+/* Behind log_softmax a repetition penalty does the same wherever the model's logits have their zero; without it, it
+   doesn't, and may even like what is repeated more. */
+static void penalties_do_not_depend_on_the_zero(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        samp_params p = samp_default_params();
+        p.order = with ? "log_softmax;penalties;temperature" : "penalties;temperature";
+        p.penalty_repeat = 1.5f;
+        p.seed = 7;
+        int differ = 0;
+        samp_sampler *at_zero = samp_chain_from_params(&p, NULL), *far_off = samp_clone(at_zero);
+        for (int i = 0; i < 200; i++) {
+            float row[N], shifted[N];
+            for (int k = 0; k < N; k++) {
+                row[k] = (float)((k * 37 + i) % N) / 8.0f;
+                shifted[k] = row[k] - 1024.0f; /* both hold eighths exactly */
+            }
+            samp_token token = samp_sample(at_zero, row, N);
+            differ += samp_draw(far_off, shifted, N) != token;
+            assert_ok(samp_accept(far_off, token));
+        }
+        samp_free(at_zero);
+        samp_free(far_off);
+        assert_true(with ? differ == 0 : differ > 20);
+    }
+}
+
+/* How many tokens a chain with this order leaves of a row. */
+static size_t left_by(const samp_params *p, const char *order, const float *row)
+{
+    samp_token_data data[N];
+    samp_token_data_array cur = test_array(data, row, N);
+    samp_params with = *p;
+    with.order = order;
+    samp_sampler *chain = samp_chain_from_params(&with, NULL);
+    assert_ok(samp_apply(chain, &cur));
+    samp_free(chain);
+    return cur.size;
+}
+
+/* The temperature may come first, as most servers have it, or last, as llama.cpp has it: an order says so. */
+static void temperature_comes_first_or_last(void **state)
+{
+    (void)state;
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = -(float)i / 2.0f;
+    samp_params p = samp_default_params();
+    p.top_k = 0, p.top_p = 1.0f, p.min_p = 0.1f, p.temp = 4.0f; /* e^-2.3 of the best */
+    assert_num(left_by(&p, SAMP_ORDER_LLAMA, row), 5);
+    assert_num(left_by(&p, NULL, row), 5);
+    assert_num(left_by(&p, "min_p;temperature", row), 5);
+    assert_num(left_by(&p, SAMP_ORDER_CANONICAL, row), 19);
+    assert_num(left_by(&p, "temperature;min_p", row), 19);
+    samp_settings *s = samp_settings_new();
+    assert_ok(samp_settings_set(s, "order", "tm", NULL));
+    assert_num(left_by(&p, samp_settings_params(s)->order, row), 19);
+    samp_settings_free(s);
+}
+
+/* A high temperature floods what top_p or min_p keeps; min_k keeps the same at each, top_h and p_less far less. */
+static void truncation_holds_at_any_temperature(void **state)
+{
+    (void)state;
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = i < 3 ? 9.0f - 0.25f * (float)i : -0.05f * (float)i;
+    samp_params p = samp_default_params();
+    p.top_k = 0, p.top_p = 1.0f, p.min_p = 0.0f;
+    for (int t = 1; t <= 16; t *= 2) {
+        p.temp = (float)t;
+        p.min_k = 0.0f;
+        assert_num(left_by(&p, "temperature;min_k", row), 3);
+        p.top_h = 0.4f, p.p_less = 1.0f, p.top_p = 0.9f, p.min_p = 0.05f;
+        size_t top_h = left_by(&p, "temperature;top_h", row), p_less = left_by(&p, "temperature;p_less", row);
+        assert_in_range(p_less, 1, t == 1 ? 3 : 8);
+        if (t < 8) continue;
+        assert_true(left_by(&p, "temperature;top_p", row) > 3 * top_h);
+        assert_true(left_by(&p, "temperature;min_p", row) == N);
+    }
+}
+
 /* ---- texts that go on for ever, and what must not be said ---- */
 
 enum { THINK = 50, DONE = 51, END = 52 };
@@ -472,6 +556,41 @@ static void banned_strings_are_never_said(void **state)
     }
 }
 
+static const char *of_a_list(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = token < 4;
+    return &"[1,]"[token];
+}
+
+/* A token behind 60,000 others takes a grammar no longer than one behind 3,000: the least of five times each. */
+static void a_grammar_is_as_fast_behind_a_long_text(void **state)
+{
+    (void)state;
+    static const samp_token end[] = { 4 };
+    const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    samp_sampler *s = two(samp_init_grammar(index, g), samp_init_dist(3));
+    static const samp_token item[] = { 1, 2, 0, 1, 3, 2 }; /* 1,[1], */
+    const float row[5] = { 0 };
+    clock_t least[2] = { INT32_MAX, INT32_MAX };
+    assert_ok(samp_accept(s, 0));
+    for (int chunk = 0; chunk < 100; chunk++) {
+        clock_t begun = clock();
+        for (int i = 0; i < 600; i++) {
+            assert_true(samp_draw(s, row, 5) >= 0);
+            assert_ok(samp_accept(s, item[i % 6]));
+        }
+        clock_t took = clock() - begun, *best = &least[chunk >= 50];
+        if ((chunk < 5 || chunk >= 95) && took < *best) *best = took;
+    }
+    assert_true(least[1] < 5 * least[0]); /* it would be 20 times as long */
+    samp_free(s);
+    samp_vocab_index_free(index);
+    samp_grammar_free(g);
+}
+
 /* No end before its time, and nothing else allowed: that is a status, not token 0. */
 static void least_length_and_nothing_else_is_a_status(void **state)
 {
@@ -506,9 +625,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(seeds_belong_to_rows),
         cmocka_unit_test(a_seed_decides),
         cmocka_unit_test(no_setting_is_ignored),
+        cmocka_unit_test(penalties_do_not_depend_on_the_zero),
+        cmocka_unit_test(temperature_comes_first_or_last),
+        cmocka_unit_test(truncation_holds_at_any_temperature),
         cmocka_unit_test(thinking_ends_within_its_budget),
         cmocka_unit_test(a_loop_is_left),
         cmocka_unit_test(banned_strings_are_never_said),
+        cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),
         cmocka_unit_test(least_length_and_nothing_else_is_a_status),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
