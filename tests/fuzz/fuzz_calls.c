@@ -2,6 +2,7 @@
    or a setting, any logits, and calls in any sequence on a few samplers, which own each other as they may. Nothing
    crashes or hangs, each status is one that the call's comment names, and a token that comes back is one of the
    vocabulary that its row does not mask; a clone gives the same. */
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "fuzz.h"
@@ -128,13 +129,47 @@ static void any_row(stage *t)
     }
 }
 
+/* Any constraint: any numbers and tokens, a list that may be missing. */
+static samp_sampler *any_constraint(source *s)
+{
+    enum { TOKENS = 6 };
+    static const char *const strings[] = { "ab", "", "\n:", NULL };
+    samp_token t[TOKENS];
+    for (int i = 0; i < TOKENS; i++) t[i] = below(s, 4) ? (samp_token)below(s, 60) : any_int(s, INT32_MAX - 9);
+    const samp_token *list = below(s, 8) ? t : NULL;
+    size_t n = (size_t)below(s, TOKENS + 1);
+    float x = any_float(s), y = any_float(s);
+    int32_t i = any_int(s, 5000), k = any_int(s, 5000), m = any_int(s, 5000);
+    const samp_sequence q[2] = { { list, n, x }, { t, (size_t)below(s, 3), y } };
+    const samp_thinking span[2] = { { t, 1, t + 1, (size_t)below(s, 3), list, n },
+                                    { t + 3, n / 3, t + 4, 1, NULL, n } };
+    const size_t pair = (size_t)below(s, 3);
+    unsigned flags = (unsigned)below(s, 5);
+    switch (below(s, 14)) {
+        case 0: return samp_init_sequence_bias(below(s, 8) ? q : NULL, pair);
+        case 1: return samp_init_banned_sequences(q, pair, flags);
+        case 2: return samp_init_banned_strings(below(s, 8) ? &vocab : NULL, strings, (size_t)below(s, 5), flags);
+        case 3: return samp_init_suppressed_tokens(list, n);
+        case 4: return samp_init_begin_suppressed_tokens(list, n, i);
+        case 5: return samp_init_min_tokens(list, n, i, k);
+        case 6: return samp_init_allowed_tokens(list, n);
+        case 7: return samp_init_forced_prefix(list, n, i);
+        case 8: return samp_init_eog_bias(list, n, x);
+        case 9: return samp_init_length_penalty(list, n, i, x, k);
+        case 10: return samp_init_no_repeat_ngram(i, k);
+        case 11: return samp_init_loop_breaker(i, k, any_int(s, 9), m, any_int(s, 9), x);
+        case 12: return samp_init_loop_breaker_cusum(i, k, x, y, any_float(s));
+        default: return samp_init_thinking_budget(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k);
+    }
+}
+
 static samp_sampler *any_sampler(source *s)
 {
     static const samp_logit_bias bias[2] = { { 1, -INFINITY }, { 3, 2.0f } };
     static const char *const breakers[] = { "ab", "\n" };
     size_t keep = any_size(s, 20);
     float p = any_float(s), q = any_float(s), r = any_float(s);
-    switch (below(s, 27)) {
+    switch (below(s, 32)) {
         case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
         case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
         case 2:
@@ -163,6 +198,10 @@ static samp_sampler *any_sampler(source *s)
         case 23: return samp_init_top_h(p, keep);
         case 24: return samp_init_min_k(p);
         case 25: return samp_init_log_softmax();
+        case 26:
+        case 27:
+        case 28:
+        case 29: return any_constraint(s);
         default: return samp_init_dist(choose(s, 8));
     }
 }
@@ -310,7 +349,7 @@ static void call_others(stage *t, size_t i)
     samp_sampler *chain = t->slot[i];
     char text[40];
     samp_token prev[8];
-    switch (below(s, 12)) {
+    switch (below(s, 13)) {
         case 0: named(samp_accept(chain, any_int(s, INT32_MAX - 9)), OK | CARRIED); break;
         case 1: named(samp_rollback(chain, any_int(s, INT32_MAX - 9)), OK | CARRIED); break;
         case 2: named(samp_set_rollback(chain, any_int(s, 200)), OK | CARRIED); break;
@@ -322,6 +361,12 @@ static void call_others(stage *t, size_t i)
         case 8: MUST(samp_prev(chain, prev, (size_t)below(s, 8)) <= 8); break;
         case 9: named(samp_reserve(chain, any_size(s, 1000)), OK | NUL | RANGE); break;
         case 10: samp_get_seed(chain), samp_last(chain), samp_perf(chain), samp_name(chain); break;
+        case 11: {
+            int32_t rewind = samp_rewind_length(chain), left = samp_thinking_left(chain);
+            if (rewind < 0) named(rewind, CARRIED);
+            if (left < 0) named(left, CARRIED); /* -1: none is open */
+            break;
+        }
         default: samp_perf_reset(chain); break;
     }
 }

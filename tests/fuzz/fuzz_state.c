@@ -4,6 +4,7 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "../case.h"
