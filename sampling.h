@@ -1613,6 +1613,16 @@ SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, fl
 SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start, float factor,
                                                 int32_t begin);
 
+/* samp_init_top_p_decay -- top_p whose p falls along a sentence: p at its first token, then with each token accepted
+   p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the next
+   one. What begins a sentence may be anything, what goes on with it should be true.
+     Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
+     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.   GPU  a chain with it is the CPU's.
+     Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
+              Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
+SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
+                                             size_t min_keep);
+
 /* samp_init_no_repeat_ngram -- mask each token that would complete n tokens which stand in the last last_n accepted
    ones already, in this order.
      Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: some us for 4096.
@@ -4216,16 +4226,21 @@ typedef struct sampi_record sampi_record; /* >>rollback */
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
               same in llama.cpp's arithmetic */
 /* clang-format off */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED /* all of them are one kind, whose samplers have names of their own */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED /* one kind, whose samplers have names of their own, and top_p with a decay */
 #define SAMPI_CONSTRAINT_KINDS(X) \
     X(CONSTRAINT, "constraint", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
-      sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint)
+      sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint) \
+    X(TOP_P_DECAY, "top-p-decay", 0, 0, "", \
+      SAMPI_DROPS | SAMPI_IF_NAMED, s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
+#define SAMPI_CASE_DECAY case SAMPI_TOP_P_DECAY:
 #define sampi_is_constraint(s) ((s)->kind == SAMPI_CONSTRAINT)
 #else
 #define SAMPI_CONSTRAINT_KINDS(X)
 #define SAMPI_CASE_CONSTRAINT
+#define SAMPI_CASE_DECAY
 #define sampi_is_constraint(s) false
 #endif
 #define SAMPI_KINDS(X) \
@@ -4591,6 +4606,12 @@ struct sampi_sampler {
         sampi_chain chain;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
         sampi_limit limit;
+        struct {
+            float p; /* as it is now; this and min_keep are cut's */
+            size_t min_keep;
+            float first, factor, lowest;
+            const samp_token *from;
+        } decay; /* part 0: the tokens that reset it */
 #endif
     } u;
 };
@@ -4644,6 +4665,9 @@ typedef struct sampi_field {
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
+#define SAMPI_DECAY(param, member, told) \
+    { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
+      1, 0, 1, SAMPI_OPEN, told }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
@@ -4724,6 +4748,10 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+    SAMPI_DECAY(top_p, first, "p"),
+    SAMPI_DECAY(decay, factor, "decay"),
+    SAMPI_DECAY(lowest, lowest, "lowest"),
+    SAMPI_MIN_KEEP(TOP_P_DECAY, decay.min_keep),
 #endif
 };
 /* clang-format on */
@@ -4804,6 +4832,12 @@ static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
+static void sampi_decay_build(sampi_sampler *s);
+static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_decay_accept(sampi_sampler *s, samp_token token);
+static void sampi_decay_reset(sampi_sampler *s);
+static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
+static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
 #endif
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
@@ -12234,7 +12268,7 @@ static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *b
         case SAMPI_TYPICAL:
         case SAMPI_TOP_P:
         case SAMPI_TOP_H:
-        case SAMPI_MIN_K:
+        case SAMPI_MIN_K: SAMPI_CASE_DECAY
         case SAMPI_SOFTMAX:
         case SAMPI_MIROSTAT: return true;
         case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
@@ -13126,6 +13160,10 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past
+};
+static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
+    NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL,
+    sampi_decay_past
 };
 #endif
 /* clang-format on */
@@ -25018,15 +25056,11 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
-        case SAMPI_P_LESS:
-        case SAMPI_SMOOTHING:
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K:
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
-        case SAMPI_N_KINDS: break;
+        case SAMPI_SOFTMAX:
+            return 0;
+            SAMPI_CASE_GUMBEL SAMPI_CASE_DECAY case SAMPI_P_LESS : case SAMPI_SMOOTHING : case SAMPI_TOP_H
+                : case SAMPI_MIN_K : case SAMPI_LOG_SOFTMAX : case SAMPI_CHAIN : case SAMPI_CUSTOM
+                : case SAMPI_N_KINDS : break;
     }
     return SAMP_E_UNSUPPORTED;
 }
@@ -27089,6 +27123,59 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;
+}
+
+/* ---- top_p with decay ----
+   A draw is top_p's own: its functions read p and min_keep where cut has them, and here they are in the same place. */
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
+                                                        size_t n, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_P_DECAY);
+    t.u.decay.first = p;
+    t.u.decay.factor = decay;
+    t.u.decay.lowest = lowest;
+    t.u.decay.min_keep = min_keep;
+    t.u.decay.from = resets;
+    sampi_require_tokens(&t, resets, n, "resets");
+    sampi_require(&t, !(lowest > p), SAMP_E_RANGE, "lowest");
+    t.part_size[0] = t.status ? 0 : n * sizeof *resets;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_decay_build(sampi_sampler *s)
+{
+    if (s->part_size[0]) memcpy(sampi_part(s, 0), s->u.decay.from, s->part_size[0]);
+    s->u.decay.from = NULL;
+}
+
+static SAMPI_COLD void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
+    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++) sampi_mix(hash, (uint64_t)resets[i]);
+}
+
+static SAMPI_COLD void sampi_decay_accept(sampi_sampler *s, samp_token token)
+{
+    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
+    float p = s->u.decay.p * s->u.decay.factor;
+    if (s->off) return;
+    if (p < s->u.decay.lowest) p = s->u.decay.lowest;
+    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++)
+        if (resets[i] == token) p = s->u.decay.first;
+    s->u.decay.p = p;
+}
+
+static SAMPI_COLD void sampi_decay_reset(sampi_sampler *s) { s->u.decay.p = s->u.decay.first; }
+
+static SAMPI_COLD void sampi_decay_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_float(io, &s->u.decay.p, s->u.decay.lowest, s->u.decay.first);
+}
+
+static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.decay.p, 1);
 }
 
 /* ---- accessors ---- */

@@ -3959,6 +3959,7 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
         SAMPI_CASE_CONSTRAINT
+        SAMPI_CASE_DECAY
         SAMPI_CASE_GUMBEL
         case SAMPI_INFILL:    /* it compares the texts of tokens, which are on the host */
         case SAMPI_SMOOTHING: /* no steps yet */

@@ -56,6 +56,7 @@ static samp_sampler *growing(void) { return samp_init_length_penalty(eog, 2, 0, 
 static samp_sampler *ngram(void) { return samp_init_no_repeat_ngram(3, WINDOW); }
 static samp_sampler *period(void) { return samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY); }
 static samp_sampler *cusum(void) { return samp_init_loop_breaker_cusum(6, WINDOW, 0.25f, 15.0f, INFINITY); }
+static samp_sampler *decay(void) { return samp_init_top_p_decay(0.9f, 0.9f, 0.3f, words, 5, 0); }
 static samp_sampler *think(void) { return samp_init_thinking_budget(&vocab, &span, 1, FORCED, 0); }
 
 static const struct {
@@ -77,6 +78,7 @@ static const struct {
               { "no_repeat_ngram, last 4096", ngram },
               { "loop_breaker, last 512", period },
               { "loop_breaker_cusum, last 4096", cusum },
+              { "top_p_decay", decay },
               { "thinking_budget", think } };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

@@ -56,13 +56,22 @@ static samp_sampler *make_thinking(source *s, size_t n_vocab)
                                      (int32_t)below(s, 2) - 1);
 }
 
+static samp_sampler *make_decay(source *s, size_t n_vocab)
+{
+    samp_token resets[CONSTRAINT_MOST];
+    size_t n = make_tokens(s, resets, n_vocab);
+    float p = make_share(s, true), lowest = p * PICK(s, 0.3f, 1.0f, 1e-3f);
+    if (!(lowest > 0.0f)) lowest = p;
+    return samp_init_top_p_decay(p, PICK(s, 0.9f, 0.5f, 1.0f, 0.999f), lowest, resets, n, make_min_keep(s, n_vocab));
+}
+
 static samp_sampler *make_constraint(source *s, size_t n_vocab)
 {
     samp_token t[CONSTRAINT_MOST];
     size_t n = make_tokens(s, t, n_vocab);
     int32_t begin = (int32_t)below(s, 4), size = 1 + (int32_t)below(s, 3), last_n = size + (int32_t)below(s, 60);
     float penalty = PICK(s, INFINITY, 2.0f, 1e38f, 0.5f);
-    switch (below(s, 13)) {
+    switch (below(s, 14)) {
         case 0:
         case 1: return make_sequences(s, n_vocab);
         case 2: return make_strings(s);
@@ -75,6 +84,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 9: return samp_init_eog_bias(t, n, PICK(s, 2.0f, -3.0f, -INFINITY, 1e38f));
         case 10: return samp_init_length_penalty(t, n, begin, PICK(s, 1.1f, 0.5f, 3.0f, 1e30f), begin);
         case 11: return samp_init_no_repeat_ngram(size, last_n);
+        case 12: return make_decay(s, n_vocab);
         default:
             if (percent(s, 50)) return samp_init_loop_breaker_cusum(size, last_n, 0.25f, 2.0f, penalty);
             return samp_init_loop_breaker(1, 4, 2, 2 + last_n, 1 + (int32_t)below(s, 3), penalty);

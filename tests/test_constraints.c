@@ -817,7 +817,8 @@ static void test_off(void **state)
                             samp_init_loop_breaker(1, 2, 3, 10, 1, 0.0f),
                             samp_init_loop_breaker_cusum(2, 10, 0.25f, 3.0f, 0.0f),
                             samp_init_thinking_budget(NULL, &span, 1, -1, -1),
-                            samp_init_thinking_budget(NULL, NULL, 0, 5, -1) };
+                            samp_init_thinking_budget(NULL, NULL, 0, 5, -1),
+                            samp_init_top_p_decay(1.0f, 0.5f, 0.1f, t, 1, 0) };
     for (size_t i = 0; i < TEST_COUNT(off); i++) {
         char told[200];
         assert_ok(samp_status(off[i], NULL));
@@ -833,6 +834,81 @@ static void test_off(void **state)
     }
 }
 
+/* How many tokens top_p_decay leaves of ten equal ones: each is a tenth. */
+static size_t tenths(samp_sampler *s)
+{
+    static const float row[10] = { 0 };
+    samp_token_data data[10];
+    samp_token_data_array cur = test_array(data, row, 10);
+    assert_ok(samp_apply(s, &cur));
+    return cur.size;
+}
+
+/* By hand: 0.95, then half of it with each token, but 0.15 at least; back behind a 7 or a 3. */
+static void test_top_p_decay(void **state)
+{
+    (void)state;
+    static const samp_token resets[] = { 7, 3 };
+    static const struct {
+        samp_token token;
+        size_t left;
+    } text[] = { { 1, 5 }, { 2, 3 }, { 1, 2 }, { 1, 2 }, { 7, 10 }, { 4, 5 }, { 3, 10 }, { 3, 10 }, { 0, 5 } };
+    samp_sampler *s = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 2, 0), *copy;
+    unsigned char bytes[400];
+    assert_ok(samp_set_rollback(s, 20));
+    assert_num(tenths(s), 10);
+    for (size_t i = 0; i < TEST_COUNT(text); i++) {
+        assert_ok(samp_accept(s, text[i].token));
+        assert_num(tenths(s), text[i].left);
+        size_t size = samp_state_size(s);
+        assert_true(size <= sizeof bytes);
+        assert_ok(samp_state_save(s, bytes, size));
+        copy = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 2, 0);
+        assert_ok(samp_state_load(copy, bytes, size));
+        assert_num(tenths(copy), text[i].left);
+        samp_free(copy);
+        copy = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 1, 0); /* with another list it is another one */
+        assert_status(samp_state_load(copy, bytes, size), SAMP_E_FORMAT);
+        samp_free(copy);
+    }
+    for (size_t i = TEST_COUNT(text) - 1; i > 0; i--) {
+        assert_ok(samp_rollback(s, 1));
+        assert_num(tenths(s), text[i - 1].left);
+    }
+    samp_reset(s);
+    assert_num(tenths(s), 10);
+    samp_free(s);
+}
+
+/* p_t = max(lowest, p decay^(t - 1)), t the place in the sentence, and the smallest prefix with that mass, in doubles. */
+static void test_top_p_decay_formula(void **state)
+{
+    (void)state;
+    source rng = source_stream(19);
+    static const samp_token end[] = { 5 };
+    samp_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
+    int t = 1, lowest = 0;
+    for (int i = 0; i < 2000; i++) {
+        float row[N];
+        samp_token_data data[N];
+        double p = fmax((double)0.3f, (double)0.9f * pow((double)0.9f, t - 1)), z = 0.0, mass = 0.0;
+        for (int k = 0; k < N; k++) row[k] = (float)(4.0 * uniform(&rng) + (k == i % N ? 2.0 : 0.0));
+        samp_token_data_array cur = test_array(data, row, N);
+        assert_ok(samp_apply(s, &cur));
+        for (int k = 0; k < N; k++) z += exp((double)row[k]);
+        for (size_t k = 0; k + 1 < cur.size; k++) mass += exp((double)data[k].logit) / z;
+        assert_true(mass < p + 1e-6);
+        mass += exp((double)data[cur.size - 1].logit) / z;
+        assert_true(mass > p - 1e-6);
+        lowest += t > 11;
+        samp_token token = (samp_token)below(&rng, 40) % N;
+        assert_ok(samp_accept(s, token));
+        t = token == 5 ? 1 : t + 1;
+    }
+    assert_true(lowest > 200);
+    samp_free(s);
+}
+
 static void test_describe(void **state)
 {
     (void)state;
@@ -845,6 +921,7 @@ static void test_describe(void **state)
                           samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY),
                           samp_init_loop_breaker_cusum(6, 4096, 0.25f, 15.0f, 2.0f),
                           samp_init_no_repeat_ngram(3, 64),
+                          samp_init_top_p_decay(0.9f, 0.75f, 0.25f, t, 2, 3),
                           samp_init_min_tokens(t, 2, -1, 0) };
     static const char *const told[] = { "suppressed-tokens(n=2)",
                                         "min-tokens(n=2, count=12)",
@@ -854,6 +931,7 @@ static void test_describe(void **state)
                                         "penalty=inf)",
                                         "loop-breaker-cusum(n=6, last_n=4096, loss=0.25, alarm=15, penalty=2)",
                                         "no-repeat-ngram(n=3, last_n=64, penalty=inf)",
+                                        "top-p-decay(p=0.9, decay=0.75, lowest=0.25, min_keep=3)",
                                         "!min-tokens" };
     for (size_t i = 0; i < TEST_COUNT(s); i++) {
         char text[200];
@@ -948,6 +1026,15 @@ static void test_errors(void **state)
     carries(samp_init_loop_breaker_cusum(2, 5, -0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "loss");
     carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, 0.0f, 1.0f), SAMP_E_RANGE, "alarm");
     carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, NAN, 1.0f), SAMP_E_NAN, "alarm");
+    carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
+    carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "top_p");
+    carries(samp_init_top_p_decay(0.9f, 0.0f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
+    carries(samp_init_top_p_decay(0.9f, 1.1f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.0f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.95f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, NAN, NULL, 0, 0), SAMP_E_NAN, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.1f, NULL, 1, 0), SAMP_E_NULL, "resets");
     carries(samp_init_thinking_budget(&no_bytes, &span, 1, 5, -1), SAMP_E_NULL, "vocab");
     carries(samp_init_thinking_budget(NULL, NULL, 1, 5, -1), SAMP_E_NULL, "spans");
     carries(samp_init_thinking_budget(NULL, &span, 1, 5, 1), SAMP_E_RANGE, "open");
@@ -1145,14 +1232,17 @@ static int make_rows(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_walks),          cmocka_unit_test(test_rewinding),
-                                        cmocka_unit_test(test_rewind_later),   cmocka_unit_test(test_by_hand),
-                                        cmocka_unit_test(test_rewind_most),    cmocka_unit_test(test_many_bans),
-                                        cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_in_chains),
-                                        cmocka_unit_test(test_forged_end),     cmocka_unit_test(test_off),
-                                        cmocka_unit_test(test_describe),       cmocka_unit_test(test_errors),
-                                        cmocka_unit_test(test_empty),          cmocka_unit_test(test_hostile_states),
-                                        cmocka_unit_test(test_other_settings), cmocka_unit_test(test_verify) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks),          cmocka_unit_test(test_rewinding),
+        cmocka_unit_test(test_rewind_later),   cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_rewind_most),    cmocka_unit_test(test_many_bans),
+        cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_in_chains),
+        cmocka_unit_test(test_forged_end),     cmocka_unit_test(test_off),
+        cmocka_unit_test(test_describe),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_empty),          cmocka_unit_test(test_hostile_states),
+        cmocka_unit_test(test_other_settings), cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_top_p_decay),    cmocka_unit_test(test_top_p_decay_formula)
+    };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, make_rows, NULL);
 }

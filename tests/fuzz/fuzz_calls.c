@@ -145,7 +145,7 @@ static samp_sampler *any_constraint(source *s)
                                     { t + 3, n / 3, t + 4, 1, NULL, n } };
     const size_t pair = (size_t)below(s, 3);
     unsigned flags = (unsigned)below(s, 5);
-    switch (below(s, 14)) {
+    switch (below(s, 15)) {
         case 0: return samp_init_sequence_bias(below(s, 8) ? q : NULL, pair);
         case 1: return samp_init_banned_sequences(q, pair, flags);
         case 2: return samp_init_banned_strings(below(s, 8) ? &vocab : NULL, strings, (size_t)below(s, 5), flags);
@@ -159,6 +159,7 @@ static samp_sampler *any_constraint(source *s)
         case 10: return samp_init_no_repeat_ngram(i, k);
         case 11: return samp_init_loop_breaker(i, k, any_int(s, 9), m, any_int(s, 9), x);
         case 12: return samp_init_loop_breaker_cusum(i, k, x, y, any_float(s));
+        case 13: return samp_init_top_p_decay(x, y, any_float(s), list, n, any_size(s, 20));
         default: return samp_init_thinking_budget(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k);
     }
 }
