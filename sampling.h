@@ -2855,7 +2855,6 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
@@ -2938,7 +2937,6 @@ SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     if (half) return SAMPI_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
     return SAMPI_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
-SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
@@ -2983,9 +2981,10 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
 
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(select)((V(m))(a > b), a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(select)((V(m))(a < b), a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { V(q) m = (V(q))(a > b); return (V(d))(((V(q))a & m) | ((V(q))b & ~m)); }
+/* Lane by lane: compilers see one operation in it, where the machine has one. */
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { for (int k = 0; k < 2; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
@@ -3022,7 +3021,6 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 }
 SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
-SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 3, 4, 5, 6); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -3090,7 +3088,6 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
 #if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
-SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
 SAMPI_OP V(q) V(loadq_where)(V(m) m, int half, const uint64_t *p) { return V(loadq)(p) & V(spread)(m, half); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v) { return sum + (v & V(spread)(m, half)); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
@@ -3535,21 +3532,21 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
 }
 
 #if SAMPI_W < 16
+/* Nearly always each id is one more than the last; else the ids decide one by one. */
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
-    V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
+    V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
         const float *at = (const float *)(const void *)(d + i);
         V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
         SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
-        V(i) id = (V(i))V(field)(v, 0);
-        bad |= id | (id - V(before)(last, id) - 1);
-        last = id;
+        other |= (V(i))V(field)(v, 0) ^ next;
+        next += V(alli)(SAMPI_W);
         V(store)(x + i, V(field)(v, 1));
     }
-    bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
-    return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
+    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(any)((V(m))(other != 0))) return sampi_split_scalar(d, n, x);
+    return sampi_split_scalar(d + i, n - i, x + i) && (i == n || d[i].id > d[i - 1].id);
 }
 
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
