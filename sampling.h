@@ -1614,8 +1614,8 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
                                                 int32_t begin);
 
 /* samp_init_top_p_decay -- top_p whose p falls along a sentence: p at its first token, then with each token accepted
-   p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the next
-   one. What begins a sentence may be anything, what goes on with it should be true.
+   p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
+   next one. What begins a sentence may be anything, what goes on with it should be true.
      Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
      Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.   GPU  a chain with it is the CPU's.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
