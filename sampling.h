@@ -5755,7 +5755,7 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     for (size_t i = 0; i < n; i++) {
         size_t at = i % SAMPI_TILE;
         if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
-        if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w);
+        if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w, NULL);
         sums.z += w[at];
         sums.s += sampi_weighted(w[at], max, x[at]);
         *over = sampi_entropy(&sums);
