@@ -11820,8 +11820,10 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether a custom sampler has left anything */
-        bool is_late = n > 0 && sampi_is_custom(member[n - 1]);
+    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+        const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
+        bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
+        bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
         if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
     }
     while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
@@ -11830,7 +11832,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     while (i < known && !row->cur.data && row->token < 0 && !status) {
         bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
         last = *row;
-        status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
+        if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
         if (!status) i++;
     }
     if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
