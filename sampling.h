@@ -2849,7 +2849,7 @@ SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
 #if SAMPI_W == 16
     __m512i all = (__m512i)v;
-    __m256i half = SAMPI_X86(extracti64x4_epi64, all, 0) + SAMPI_X86(extracti64x4_epi64, all, 1);
+    __m256i half = _mm256_add_epi64(SAMPI_X86(extracti64x4_epi64, all, 0), SAMPI_X86(extracti64x4_epi64, all, 1));
 #else
     __m256i half = (__m256i)v;
 #endif
