@@ -280,7 +280,7 @@ test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
 
 ## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
-test-schemas-ajv: deps-npm $(B)/schema_walks
+test-schemas-ajv: $(B)/schema_walks | deps-npm
 	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas-ajv: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
 	@$(UNPACK_SCHEMAS)
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
@@ -592,7 +592,7 @@ $(B)/bench $(B)/bench_drafts: $(B)/%: bench/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
-bench-peer: deps-npm $(B)/bench_peer$(if $(NOSIMD),_nosimd)
+bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd) | deps-npm
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
 
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
@@ -623,7 +623,7 @@ $(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 ## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
-plots-data: deps-npm $(B)/bench_peer $(B)/bench
+plots-data: $(B)/bench_peer $(B)/bench | deps-npm
 	@CC="$(CC)" sh bench/plots/data.sh $(B)
 
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)

@@ -613,13 +613,13 @@ static void show_step(FILE *to, const tales_model *m, const samp_sampler *chain,
 static void show_table(FILE *to, const tales_model *m, const samp_sampler *chain, const float *row, bool colours)
 {
     size_t left = (size_t)m->n_vocab;
-    fprintf(to, "     %-18s %8s  %8s\n     %-18s %8s  %8zu\n", "sampler", "removes", "leaves", "(the model)", "",
+    fprintf(to, "     %-18s %15s  %8s\n     %-18s %15s  %8zu\n", "sampler", "removes", "leaves", "(the model)", "",
             left);
     for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
         probe *p = samp_chain_get(chain, i)->ctx;
         p->listed = p->listed || p->left < left;
         if (p->listed)
-            fprintf(to, "     %-18s %8zu  %8zu\n", samp_name(samp_chain_get(chain, i - 1)), left - p->left, p->left);
+            fprintf(to, "     %-18s %15zu  %8zu\n", samp_name(samp_chain_get(chain, i - 1)), left - p->left, p->left);
         left = p->left;
     }
     putc('\n', to);
