@@ -91,10 +91,10 @@ define kind
 $(1)/library.o: tests/library.c tests/heap.h tests/inside.h sampling.h | $(1)
 	$(2) $(C11) -c $$< -o $$@
 
-$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS)
+$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS) | deps-test
 	$(2) $(C11) $$< $(1)/library.o -o $$@ -lcmocka -lm -lpthread
 
-$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1)
+$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1) deps-test
 	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
 endef
 
@@ -155,7 +155,7 @@ test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
-test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
+test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B) deps-test
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
 # The tests that play a part in make test, in full.
