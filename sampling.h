@@ -41,6 +41,8 @@
                                    what must not, or must, come next (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
+       samp_shard_init, samp_sample_sharded
+                                   a row in slices, on many machines (SAMPLING_SHARDS)
        samp_llama_sample, samp_llama_init
                                    in a llama.cpp program (SAMPLING_LLAMA)
 
@@ -76,7 +78,7 @@
    SIMD kernels chosen at run time; where it cannot, it goes on step by step. The token is the same, always. samp_apply
    (>>apply) does with an array what the steps would, to the last bit, by the same path where that is long.
 
-   The file is in the order of execution. Search for the tags:
+   THE FILE. It is in the order of execution; search for the tags:
        >>config  >>types  >>api                                        what you use; stop there if that is enough
        >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
        >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
@@ -98,10 +100,11 @@
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets: what may follow the text
 
-   MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
+   MACROS (define before including: those with a * wherever you include the file, the others with the implementation)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
-                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
+       SAMPLING_STATIC *           all functions static: a private copy. They are declared where SAMPLING_IMPLEMENTATION
+                                   is, elsewhere there are only >>types
+       SAMP_API *                  storage class of the public functions
        SAMP_MALLOC(n), SAMP_FREE(p)
                                    the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
@@ -109,18 +112,16 @@
                                    samp_sample of a size, samp_apply of more than 256 candidates, and the first token
                                    that a sampler with a state draws or accepts (see samp_rollback)
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
-       SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
-       SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
-       SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
-       SAMPLING_GUMBEL             samp_init_gumbel: draws by noise that belongs to tokens (define it wherever you
-                                   include the file)
-       SAMPLING_PEERS              samp_settings_from: requests to OpenAI's servers, vLLM, transformers, llama-server
-                                   and Ollama, as settings (define it wherever you include the file)
-       SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
-                                   one machine, for a few kilobytes a row (define it wherever you include the file)
-       SAMPLING_DRAFTS             samp_verify_block, _tree, _relaxed (define it wherever you include the file)
-       SAMPLING_CONSTRAINTS        bans, forced tokens, budgets, loop breakers (define it wherever you include the file)
-       SAMP_API                    storage class of the public functions (wherever you include the file)
+       SAMPLING_GRAMMAR *          grammars: samp_grammar
+       SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
+       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server and Ollama, as
+                                   settings: samp_settings_from
+       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
+       SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
+       SAMPLING_KV *               the key-value cache: samp_kv
+       SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
+                                   one machine, for a few kilobytes a row
+       SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
@@ -159,7 +160,8 @@
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
         change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
         compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
-        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities by itself is
+        not found.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
