@@ -23292,7 +23292,7 @@ enum {
 #define SAMPI_PARCEL_BIT(id, fields, entry) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_ASK_NOTHING = 0
+        SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
 };
 
 static const struct {
@@ -23672,20 +23672,21 @@ typedef struct sampi_shard_row {
     bool drawing;   /* which has cut what it draws from */
     bool open;      /* its token is not known yet */
     unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;   /* LIST: list, rest and least are of the candidates as they are */
+    unsigned has;   /* LIST: list and rest are of the candidates as they are */
     size_t n_asked; /* LIST: entries */
     uint32_t rounds;
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
     uint64_t rest; /* candidates behind the list */
-    float least;
+    float least;   /* of the candidates, if has LEAST */
     sampi_sums sums;
     uint64_t sigma;
     sampi_u128 squares;
     const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
     sampi_end end;
     bool seeks;     /* the end is being looked for */
+    float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
     int drawer;              /* SEGS are of what this member draws from, */
@@ -23709,7 +23710,7 @@ struct samp_shard {
     unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
     unsigned char *firsts;             /* the same for first messages */
     size_t size;                       /* of the message under way; 0: there is none */
-    unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 4 * SAMPI_SHARD_ROWS];
+    unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
 /* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
@@ -23854,7 +23855,32 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
     return m;
 }
 
-/* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
+/* Will one of these want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for
+   an end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+static bool sampi_wants_least(sampi_sampler *const *member, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const sampi_sampler *s = member[i];
+        switch (s->kind) {
+            case SAMPI_TOP_N_SIGMA:
+            case SAMPI_TYPICAL:
+            case SAMPI_TOP_P:
+            case SAMPI_MIROSTAT: return true;
+            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_LIST;
+            case SAMPI_MIN_P:
+            case SAMPI_TOP_A:
+            case SAMPI_P_LESS:
+            case SAMPI_EPSILON:
+            case SAMPI_ETA:
+                if (s->u.cut.min_keep > SAMPI_SHARD_LIST) return true;
+                break;
+            default: break;
+        }
+    }
+    return false;
+}
+
+/* The smallest of the slice; INFINITY: it has none. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -23867,15 +23893,18 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n_members,
+                              sampi_parcel *p)
 {
+    const bool tells_least = !(row->has & SAMPI_HAS_LEAST) &&
+                             sampi_wants_least(member + row->at, n_members - row->at);
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
     size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
     sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind ? sampi_shard_least(row) : INFINITY) + 0.0f);
+    sampi_wire_put_float(p->fields + 8, (behind && tells_least ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -23985,8 +24014,8 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     return l;
 }
 
-/* Of the drawer's logits; with an end that is being looked for, of what is kept for sure, through the temperatures up
-   to the drawer. */
+/* Of the drawer's logits; ahead of a cut, of what it will keep, or of what an end that is being looked for keeps for sure,
+   through the temperatures up to the drawer. */
 static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
                                         sampi_parcel *p)
 {
@@ -23996,8 +24025,9 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     const float *x = kept;
     uint64_t q = 0;
     size_t n = row->row.n;
-    if (row->seeks) {
-        n = sampi_look_kept(shard, row);
+    if (row->seeks || row->ahead > -INFINITY) {
+        n = row->seeks ? sampi_look_kept(shard, row)
+                       : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
         for (int i = row->at + 1; i < row->drawer && n; i++) k->scale(kept, n, 1.0f / member[i]->u.temp.t, kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
@@ -24102,15 +24132,17 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
         row->list[row->n_list++] = d;
     }
     row->rest = behind - p->n;
-    row->least = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
-    if (row->rest) {
-        float least = sampi_wire_float(p->fields + 8);
-        if (!sampi_is_number(least) || (row->n_list && least > row->least)) return false;
+    row->has |= SAMPI_ASK_LIST;
+    if (row->n_list == 0) return row->rest == 0;
+    row->max = row->list[0].logit;
+    row->has |= SAMPI_ASK_TOP;
+    float least = row->rest ? sampi_wire_float(p->fields + 8) : row->list[row->n_list - 1].logit;
+    if (least < INFINITY) {
         row->least = least;
+        row->has |= SAMPI_HAS_LEAST;
     }
-    if (row->n_list) row->max = row->list[0].logit;
-    row->has |= SAMPI_ASK_LIST | (row->n_list ? SAMPI_ASK_TOP : 0);
-    return true;
+    return !(row->has & SAMPI_HAS_LEAST) ||
+           (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
 static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
@@ -24200,14 +24232,25 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* The same for a sampler that may have to look for an end by logit: the first buckets come along. */
-static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts)
+/* How far candidates can be from the mean. */
+static double sampi_full_range(const sampi_shard_row *row, double mean)
+{
+    double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
+    double range = (double)row->max - least - mean;
+    return range > mean ? range : mean;
+}
+
+/* The same for a sampler that may have to look for an end by logit: the first buckets come along. by_count: what has no
+   mass counts as well. */
+static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
+        double range = sampi_full_range(row, 0.0);
+        bool is_near = !(row->has & SAMPI_HAS_LEAST) || (!by_count && range > SAMPI_SHARD_RANGE);
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, SAMPI_SHARD_RANGE, SAMPI_SHARD_COARSE, false);
+        sampi_end_within(&row->end, is_near ? SAMPI_SHARD_RANGE : range, SAMPI_SHARD_COARSE, !is_near);
     }
     return true;
 }
@@ -24270,7 +24313,8 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
         row->n_list--;
     sampi_sort_list(row);
     if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
-    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
+    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
     return 0;
 }
 
@@ -24292,9 +24336,10 @@ static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
 
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
+    if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
-    if (range > 0.0 && sampi_lacks(row, SAMPI_ASK_SIGMA)) return SAMPI_STEP_WAITS;
     if (range > 0.0)
         reach = (double)s->u.sigma.n *
                 sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
@@ -24310,20 +24355,11 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 
 /* ---- the end of a prefix, looked for ---- */
 
-/* If what follows the search draws, only temperatures between: which member, and from what maximum? That of typical's
-   tokens must be among the listed ones, and sure. */
-static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
+   from what maximum, if this is it now? */
+static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member, int n, float max)
 {
     int i = row->at;
-    float max = row->max;
-    uint32_t bucket;
-    if (row->end.floor < INFINITY || row->end.is_after) return false;
-    if (row->end.order.mean > 0.0) {
-        size_t first = 0;
-        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
-        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
-        max = row->list[first].logit;
-    }
     if (member[i]->kind != SAMPI_MIROSTAT) {
         for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
         if (i + 1 != n) return false;
@@ -24335,6 +24371,21 @@ static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member,
     return true;
 }
 
+/* The same while an end is looked for. The maximum of typical's tokens must be among the listed ones, and sure. */
+static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    float max = row->max;
+    uint32_t bucket;
+    if (row->end.floor < INFINITY || row->end.is_after) return false;
+    if (row->end.order.mean > 0.0) {
+        size_t first = 0;
+        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
+        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
+        max = row->list[first].logit;
+    }
+    return sampi_draws_from(row, member, n, max);
+}
+
 static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     row->ask = SAMPI_ASK_RUNS;
@@ -24343,13 +24394,6 @@ static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, in
     else if (row->end.order.mean > 0.0 && !row->end.is_after)
         row->ask |= SAMPI_ASK_TOP;
     return SAMPI_STEP_WAITS;
-}
-
-/* How far candidates can be from the mean. */
-static double sampi_full_range(const sampi_shard_row *row, double mean)
-{
-    double range = (double)row->max - (double)row->least - mean;
-    return range > mean ? range : mean;
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
@@ -24363,6 +24407,24 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
     return sampi_ask_runs(row, member, n);
+}
+
+/* Where the floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
+   nothing of that does; 0: it may be in it. */
+static int sampi_floor_side(const sampi_end *end, uint32_t bucket)
+{
+    uint32_t at;
+    if (!(end->floor < INFINITY)) return -1;
+    int side = sampi_end_side(end, sampi_float_up(end->floor), &at);
+    return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
+}
+
+/* Keep what reaches the floor: all that is listed, and more. */
+static int sampi_floor_cut(sampi_shard_row *row, double floor)
+{
+    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
+    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS : 0);
+    return 0;
 }
 
 /* One bucket of those that have been counted has the end. */
@@ -24381,6 +24443,9 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         double range = sampi_full_range(row, end->order.mean);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+        int floor_side = sampi_floor_side(end, i);
+        if (floor_side > 0) return sampi_floor_cut(row, end->floor);
+        if (floor_side < 0) end->floor = INFINITY;
         end->mass = mass;
         end->count = count;
         end->population = tokens;
@@ -24388,7 +24453,8 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         row->ask = SAMPI_ASK_HIST;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        return tokens > few && end->level < 2 ? (int)SAMPI_STEP_WAITS : sampi_ask_runs(row, member, n);
+        return tokens > few && end->level < 2 && end->scale > 0.0 ? (int)SAMPI_STEP_WAITS
+                                                                  : sampi_ask_runs(row, member, n);
     }
     return SAMP_E_FORMAT;
 }
@@ -24504,6 +24570,22 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->seeks = false;
 }
 
+/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then where
+   the first one ends does not matter. 0: it does. */
+static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_kind kind = member[row->at]->kind;
+    if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
+    const sampi_sampler *next = member[row->at + 1];
+    if (next->kind == SAMPI_TOP_K) return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
+    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
+    double floor = (double)row->max + sampi_ln(next->u.cut.p);
+    size_t keep = 0;
+    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
+    if (keep == row->n_list) return 0;
+    return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
+}
+
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
 static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
@@ -24511,7 +24593,10 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
 {
     sampi_end *end = &row->end;
     if (!row->seeks) {
+        size_t few = sampi_next_keeps(row, member, n);
+        if (few) return sampi_keep_listed(row, few);
         row->seeks = true;
+        row->has &= ~(unsigned)SAMPI_ASK_SEGS;
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
@@ -24537,7 +24622,7 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
 {
     size_t k = (size_t)s->u.top_k.k;
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST)) {
+    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
         if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;
         return SAMPI_STEP_WAITS;
     }
@@ -24549,7 +24634,8 @@ static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
                              const sampi_sampler *s)
 {
     samp_token_data_array list = { row->list, row->n_list, -1, true };
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
+        return SAMPI_STEP_WAITS;
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
     list.size = row->n_list;
@@ -24599,23 +24685,36 @@ static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_samp
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
     if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
-    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
-    sampi_forget_sums(row);
-    return 0;
+    return sampi_floor_cut(row, floor);
+}
+
+/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
+static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
+{
+    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
+    return sampi_lacks(row, facts);
 }
 
 static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     double floor = (double)row->max + sampi_ln(s->u.cut.p);
+    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
+        bool is_ahead = row->ask == SAMPI_ASK_LIST && (row->has & SAMPI_ASK_TOP) &&
+                        sampi_draws_from(row, member, n, row->max);
+        if (is_ahead) {
+            row->ask |= SAMPI_ASK_SEGS;
+            row->ahead = sampi_float_up(floor);
+        }
+        return SAMPI_STEP_WAITS;
+    }
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
 static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
     double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
     double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
@@ -24766,7 +24865,7 @@ static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_s
 {
     size_t m = (size_t)s->u.mirostat.m;
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list < m && row->rest) return sampi_ask_more(row);
     sampi_zipf zipf = { 0.0, 0.0 };
     for (size_t i = 0; i + 1 < m && i + 1 < row->n_list; i++)
@@ -24909,6 +25008,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         if (status) continue;
         row->ordinal[member[row->at++]->kind]++;
         row->drawing = row->seeks = false;
+        row->ahead = -INFINITY;
     }
     row->hist = row->runs = NULL;
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
@@ -25123,14 +25223,20 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* A row's entry in the first message: its maximum, or a NaN with its status. */
-static void sampi_put_top(unsigned char *entry, const sampi_shard_row *row, int status)
+/* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
+   logit with the other sign, so that both merge in the same way. */
+static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row, int status)
 {
-    float max = row->row.n ? row->row.top + 0.0f : -INFINITY;
-    if (status)
-        sampi_wire_put(entry, 0x7FC00000u | (uint32_t)-status, 4);
-    else
-        sampi_wire_put_float(entry, max);
+    sampi_sampler *member[SAMPI_PLAN];
+    float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
+    if (status) {
+        sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-status, 4);
+    } else {
+        int n = sampi_shard_members(row->s, member) - row->at;
+        sampi_wire_put_float(sampi_parcel_entry(p, r), max);
+        if (sampi_wants_least(member + row->at, n)) down = 0.0f - sampi_shard_least(row);
+    }
+    sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
 /* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
@@ -25150,8 +25256,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
     if (!status) status = sampi_shard_reserve(shard, n, n_all, gathers);
     for (size_t r = 0; r < shard->rows; r++) shard->row[r].open = false;
     memset(shard->start, 0, sizeof shard->start);
-    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, SAMPI_SHARD_ROWS);
-    sampi_set_entries(&top, SAMPI_SHARD_ROWS);
+    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, 2 * SAMPI_SHARD_ROWS);
+    sampi_set_entries(&top, top.room);
     for (size_t r = 0; r < n && !status; r++) {
         sampi_shard_row *row = &shard->row[r];
         sampi_work work = row->work;
@@ -25160,11 +25266,12 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->work = work;
         row->seg = seg;
         row->drawer = -1;
+        row->ahead = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
         int row_status = sampi_shard_open(shard, row, rows[r], slice, from + r);
-        sampi_put_top(sampi_parcel_entry(&top, r), row, row_status);
+        sampi_put_top(&top, r, row, row_status);
         if (!rows[r]) continue;
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
@@ -25195,12 +25302,13 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
 }
 
-static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, sampi_parcel *p)
+static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                         sampi_parcel *p)
 {
     const sampi_sampler *s = member[row->at];
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
-        case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, p); break;
+        case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, member, n, p); break;
         case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
@@ -25228,7 +25336,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         if (!row->ask) continue;
-        (void)sampi_shard_members(row->s, member);
+        int n_members = sampi_shard_members(row->s, member);
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
@@ -25236,7 +25344,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
-            sampi_answer(shard, row, member, &p);
+            sampi_answer(shard, row, member, n_members, &p);
             sampi_mix(&same, (uint64_t)kind << 32 | room);
             size += bytes;
             n_parcels++;
@@ -25272,7 +25380,7 @@ static int sampi_take_first(samp_shard *shard)
     sampi_parcel p;
     size_t at = SAMPI_SHARD_HEAD;
     if (!sampi_next_of_message(shard->start, sizeof shard->start, &at, &p) || p.kind != SAMPI_PARCEL_TOP ||
-        p.n != SAMPI_SHARD_ROWS)
+        p.n != 2 * SAMPI_SHARD_ROWS)
         return SAMP_E_FORMAT;
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
@@ -25281,7 +25389,9 @@ static int sampi_take_first(samp_shard *shard)
         int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
         if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
         row->max = max;
+        row->least = 0.0f - sampi_wire_float(sampi_parcel_entry(&p, SAMPI_SHARD_ROWS + r));
         row->has |= SAMPI_ASK_TOP;
+        if (sampi_is_number(row->least) && row->least <= max) row->has |= SAMPI_HAS_LEAST;
         if (!status && !row->open) status = SAMP_E_FORMAT;
         if (!status)
             sampi_shard_advance(shard, row);
