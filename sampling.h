@@ -23278,7 +23278,8 @@ enum {
 #define SAMPI_PARCELS(X)                                                                                             \
     X(TOP, 0, 4)                                                                                                     \
     X(LIST, 16, 8)                                                                                                   \
-    X(SUMS, 24, 0) X(SIGMA, 32, 0) X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0)
+    X(SUMS, 32, 0)                                                                                                   \
+    X(SIGMA, 32, 0) X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23446,7 +23447,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     }
     float l = p->kind == SAMPI_PARCEL_LIST ? sampi_wire_float(p->fields + 8) : 0.0f;
     if (p->kind == SAMPI_PARCEL_DRAW && ~sampi_wire_u32(p->fields)) l = sampi_wire_float(p->fields + 8);
-    if (p->kind == SAMPI_PARCEL_REACH) l = sampi_wire_float(p->fields + 12);
+    if (p->kind == SAMPI_PARCEL_REACH || p->kind == SAMPI_PARCEL_RACE) l = sampi_wire_float(p->fields + 12);
     if (l != l) return false;
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
         if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
@@ -23547,8 +23548,8 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* Of two draws or reaches [16] the first one that counts: the earlier attempt; the later candidate in order. Of the
-   same the bytes decide. */
+/* Of two draws, races or reaches [16] the one that counts: the earlier attempt; the shorter time, else the first in
+   order; the later candidate in order. Of the same the bytes decide. */
 static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, const unsigned char *b)
 {
     if (into->kind == SAMPI_PARCEL_DRAW) {
@@ -23557,6 +23558,12 @@ static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, c
     }
     samp_token_data d = { (samp_token)sampi_wire_u32(a + 8), sampi_wire_float(a + 12), 0.0f };
     samp_token_data e = { (samp_token)sampi_wire_u32(b + 8), sampi_wire_float(b + 12), 0.0f };
+    if (into->kind == SAMPI_PARCEL_RACE) {
+        uint64_t x = sampi_wire_get(a, 8), y = sampi_wire_get(b, 8);
+        if (y != x) return y < x;
+        if (sampi_before(&SAMPI_BY_LOGIT, &e, &d)) return true;
+        return !sampi_before(&SAMPI_BY_LOGIT, &d, &e) && memcmp(b + 8, a + 8, 8) < 0;
+    }
     if (e.id < 0 || d.id < 0) return e.id >= 0 || (d.id < 0 && memcmp(b + 8, a + 8, 8) < 0);
     if (sampi_before(&SAMPI_BY_LOGIT, &d, &e)) return true;
     return !sampi_before(&SAMPI_BY_LOGIT, &e, &d) && memcmp(b + 8, a + 8, 8) < 0;
@@ -23582,7 +23589,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
             break;
         case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
         case SAMPI_PARCEL_SUMS:
-            for (int i = 0; i < 24; i += 8) sampi_add_wire(a + i, b + i, 8);
+            for (int i = 0; i < 32; i += 8) sampi_add_wire(a + i, b + i, 8);
             break;
         case SAMPI_PARCEL_SIGMA: {
             sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
@@ -23604,6 +23611,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
             if (sampi_field_wins(into, a, b)) memcpy(a + 8, b + 8, 8);
             break;
         case SAMPI_PARCEL_DRAW:
+        case SAMPI_PARCEL_RACE:
             if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
             break;
         case SAMPI_PARCEL_RUNS:
@@ -23671,6 +23679,7 @@ typedef struct sampi_shard_row {
     int at;         /* the member at work, */
     bool drawing;   /* which has cut what it draws from */
     bool open;      /* its token is not known yet */
+    int wrong;      /* the status that this rank has told of it */
     unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
     unsigned has;   /* LIST: list and rest are of the candidates as they are */
     size_t n_asked; /* LIST: entries */
@@ -23681,6 +23690,7 @@ typedef struct sampi_shard_row {
     uint64_t rest; /* candidates behind the list */
     float least;   /* of the candidates, if has LEAST */
     sampi_sums sums;
+    uint64_t sums_of_squares; /* p_less' */
     uint64_t sigma;
     sampi_u128 squares;
     const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
@@ -23701,6 +23711,7 @@ struct samp_shard {
     size_t n_vocab, first, length;
     uint32_t n_ranks, round;
     bool is_sampling;
+    int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
     sampi_shard_row *row;        /* [rows] */
@@ -23923,13 +23934,27 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_sam
     sampi_set_entries(p, n);
 }
 
-static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
+/* Will one of these want the sum of squares? */
+static bool sampi_wants_squares(sampi_sampler *const *member, int n)
+{
+    while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
+    return n > 0;
+}
+
+static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
     sampi_sums sums = { row->max, 0, 0, 0, 0 };
+    uint64_t squares = 0, w[SAMPI_TILE + 16];
+    for (size_t at = 0; at < row->row.n && with_squares; at += SAMPI_TILE) {
+        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+        row->row.k->weights(row->row.x + at, n, row->max, w);
+        squares += sampi_squares(w, n);
+    }
     if (row->row.n) row->row.k->sums(row->row.x, row->row.n, 1.0f, row->max, INFINITY, true, &sums);
     sampi_wire_put(p->fields, sums.n, 8);
     sampi_wire_put(p->fields + 8, sums.z, 8);
     sampi_wire_put(p->fields + 16, sums.s, 8);
+    sampi_wire_put(p->fields + 24, squares, 8);
 }
 
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
@@ -24014,8 +24039,8 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     return l;
 }
 
-/* Of the drawer's logits; ahead of a cut, of what it will keep, or of what an end that is being looked for keeps for sure,
-   through the temperatures up to the drawer. */
+/* Of the drawer's logits; ahead of a cut, of what it will keep, or of what an end that is being looked for keeps for
+   sure, through the temperatures up to the drawer. */
 static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
                                         sampi_parcel *p)
 {
@@ -24117,6 +24142,20 @@ static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *r
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
+/* The slice's winner, with its time as bits, which are in order as positive doubles are. */
+static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    sampi_race race = sampi_race_of(s, row->max);
+    for (size_t i = 0; i < row->row.n; i++) sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
+    sampi_wire_put(p->fields, sampi_bits(race.time), 8);
+    sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
+    sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
+#else
+    (void)row, (void)s, (void)p;
+#endif
+}
+
 /* ---- what a merged answer tells ---- */
 
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
@@ -24151,6 +24190,7 @@ static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const
     row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
     row->sums.z = sampi_wire_get(p->fields + 8, 8);
     row->sums.s = sampi_wire_get(p->fields + 16, 8);
+    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     row->has |= SAMPI_ASK_SUMS;
     return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
@@ -24214,6 +24254,7 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             row->reached = sampi_wire_get(p->fields, 8);
             row->has |= SAMPI_ASK_REACH;
             return sampi_take_token(shard, row, p->fields + 8);
+        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(shard, row, p->fields + 8);
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
@@ -24334,6 +24375,17 @@ static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
     return 0;
 }
 
+/* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
+static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    row->row.top = row->max;
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
+    row->has &= s->u.smoothing.curve <= 3.0f ? SAMPI_ASK_TOP : 0u;
+    row->n_list = 0;
+    return 0;
+}
+
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
@@ -24409,8 +24461,8 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     return sampi_ask_runs(row, member, n);
 }
 
-/* Where the floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
-   nothing of that does; 0: it may be in it. */
+/* Where the floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below
+   0: nothing of that does; 0: it may be in it. */
 static int sampi_floor_side(const sampi_end *end, uint32_t bucket)
 {
     uint32_t at;
@@ -24570,8 +24622,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->seeks = false;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then where
-   the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
+   where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     const sampi_kind kind = member[row->at]->kind;
@@ -24716,7 +24768,8 @@ static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sa
 {
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
     double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
-    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
+    double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
@@ -24828,6 +24881,17 @@ static int sampi_shard_dist(sampi_shard_row *row, int n)
     return status ? status : sampi_shard_accept(row, n);
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* Each slice runs its own race; the winner of these has won. */
+static int sampi_shard_gumbel(sampi_shard_row *row, int n)
+{
+    if (row->at + 1 < n) return 0; /* as in dist */
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_STEP_WAITS;
+    return sampi_shard_accept(row, n);
+}
+#endif
+
 /* Logits by p, which is a float of Z; their maximum is asked for. */
 static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *s, int n)
 {
@@ -24908,8 +24972,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS || member[i]->kind == SAMPI_SMOOTHING)
-            return -1;
+        if (sampi_is_custom(member[i])) return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -24934,6 +24997,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
         case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
         case SAMPI_TOP_A:
+        case SAMPI_P_LESS:
         case SAMPI_EPSILON:
         case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
         case SAMPI_XTC: return sampi_shard_xtc(row, s);
@@ -24951,9 +25015,11 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
-        case SAMPI_P_LESS:
-        case SAMPI_SMOOTHING:
+        case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
+        case SAMPI_SOFTMAX: return 0;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
+#endif
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
@@ -25137,50 +25203,53 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row as given, of which the grammar masks some tokens. Returns its maximum, NaN or infinity. */
-static SAMPI_HOT float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
-                                         size_t r, const uint32_t *grammar)
+/* The slice of a row as given, of which the grammar masks some tokens. */
+static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
+                                       size_t r, const uint32_t *grammar)
 {
     const sampi_kernels *k = sampi_use();
     size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
-    float *x = row->work.x, max;
+    float *x = row->work.x;
     memset(&row->row, 0, sizeof row->row);
     row->row.k = k;
     row->row.work = &row->work;
     row->row.perf = &row->s->perf;
     row->row.top = -INFINITY;
     sampi_set_tokens(&row->row, x, row->work.id, n);
-    if (n == 0) return -INFINITY;
+    if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
+    if (n == 0) return SAMP_OK;
     const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
     (void)k->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0, n, x);
     for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
     for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
-    max = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
-    row->row.top = max;
-    if (max <= FLT_MAX && k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
-    return max;
+    row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
+    if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
+    if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
+    return SAMP_OK;
 }
 
-/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. */
+/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. If only the slice is wrong,
+   the row is open all the same, with nothing in it: should the merged message not tell the status, the rank goes on
+   asking what the others ask, and objects. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
     sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
     int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
     sampi_job job;
-    if (!status && slice->row_index && slice->row_index[r] < 0) status = SAMP_E_RANGE;
     if (status) return status;
     memset(&job, 0, sizeof job);
     job.s = row->s = s;
     job.n = shard->n_vocab;
     sampi_moves(s);
 #ifdef SAMPLING_GRAMMAR_DECLARED
-    if ((status = sampi_grammar_job(&job))) return status;
+    status = sampi_grammar_job(&job);
 #endif
-    float max = sampi_fetch_slice(shard, row, slice, r, job.mask);
-    if (!(max <= FLT_MAX)) return SAMP_E_NAN;
+    int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask);
+    if (!status) status = slice_status;
+    if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
     sampi_save_state(s);
     row->open = true;
     int n = sampi_shard_members(s, member);
@@ -25189,7 +25258,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
         (void)sampi_shard_step(shard, row, member, n);
         row->ordinal[member[row->at++]->kind]++;
     }
-    return SAMP_OK;
+    return status;
 }
 
 /* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
@@ -25225,12 +25294,12 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
 
 /* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
    logit with the other sign, so that both merge in the same way. */
-static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row, int status)
+static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row)
 {
     sampi_sampler *member[SAMPI_PLAN];
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
-    if (status) {
-        sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-status, 4);
+    if (row->wrong) {
+        sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-row->wrong, 4);
     } else {
         int n = sampi_shard_members(row->s, member) - row->at;
         sampi_wire_put_float(sampi_parcel_entry(p, r), max);
@@ -25247,6 +25316,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
     uint64_t same = SAMP_VERSION;
     size_t n_all = 0, all = 0;
     shard->round = 1;
+    shard->objection = SAMP_OK;
     shard->n_rows = n;
     shard->batch = slice ? slice->n_rows : 0;
     shard->out = out ? out + from : NULL;
@@ -25270,8 +25340,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
-        int row_status = sampi_shard_open(shard, row, rows[r], slice, from + r);
-        sampi_put_top(&top, r, row, row_status);
+        row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
+        sampi_put_top(&top, r, row);
         if (!rows[r]) continue;
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
@@ -25309,13 +25379,14 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
         case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, member, n, p); break;
-        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
+        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, sampi_wants_squares(member + row->at, n - row->at), p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
         case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
+        case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
@@ -25355,7 +25426,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
         return NULL;
     }
     memset(shard->message, 0, SAMPI_SHARD_HEAD);
-    sampi_shard_head(shard, shard->message, same, n_parcels, SAMP_OK);
+    sampi_shard_head(shard, shard->message, same, n_parcels, shard->objection);
     *n = shard->size = size;
     return shard->message;
 }
@@ -25393,6 +25464,7 @@ static int sampi_take_first(samp_shard *shard)
         row->has |= SAMPI_ASK_TOP;
         if (sampi_is_number(row->least) && row->least <= max) row->has |= SAMPI_HAS_LEAST;
         if (!status && !row->open) status = SAMP_E_FORMAT;
+        if (!status && (row->wrong || (row->row.n && row->row.top > max))) shard->objection = SAMP_E_FORMAT;
         if (!status)
             sampi_shard_advance(shard, row);
         else if (row->open)

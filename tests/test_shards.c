@@ -13,6 +13,7 @@
 #define HEAP_HERE
 #include "heap.h"
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_GUMBEL
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
@@ -201,12 +202,10 @@ static void sample_on_ranks(world *w, source *s)
 
 /* ------------------------------------------------------------------------------------------ what they must be */
 
-/* A sampler that the ranks leave to one machine: of the user's, p_less or smoothing. */
+/* A sampler that the ranks leave to one machine: of the user's. */
 static bool has_foreign(const samp_sampler *s)
 {
-    const sampi_kind kind = ((const sampi_sampler *)s)->kind;
-    if (kind == SAMPI_P_LESS || kind == SAMPI_SMOOTHING) return true;
-    if (kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
+    if (((const sampi_sampler *)s)->kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
     for (int32_t i = 0; i < samp_chain_n(s); i++)
         if (has_foreign(samp_chain_get(s, i))) return true;
     return false;
@@ -552,24 +551,6 @@ static world *small_world(source *s)
     return w;
 }
 
-/* p_less needs sums that no message has: a row with it is refused, on all ranks; one where it is off is not. */
-static void test_p_less_is_refused(void **state)
-{
-    (void)state;
-    source s = source_stream(77);
-    world *w = small_world(&s);
-    for (size_t rank = 0; rank < w->n_ranks; rank++)
-        for (size_t r = 0; r < 2; r++)
-            assert_int_equal(samp_chain_add(w->chain[rank][r], samp_init_p_less(r ? 0.0f : 1.0f, 0)), SAMP_OK);
-    sample_on_ranks(w, &s);
-    for (size_t rank = 0; rank < w->n_ranks; rank++) {
-        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
-        assert_true(w->out[rank][1] >= 0);
-    }
-    drop_world(w);
-    free(w);
-}
-
 /* The batch fails on all ranks with that status, and nothing has moved. */
 static void must_fail(world *w, source *s, int status)
 {
@@ -667,6 +648,43 @@ static void test_one_row_is_wrong(void **state)
             assert_int_equal(w->out[k][0], status);
             assert_int_equal(w->out[k][1], w->want[1]);
             assert_int_equal(samp_get_position(w->chain[k][0]), 0);
+        }
+        drop_world(w);
+        free(w);
+    }
+}
+
+/* The status that one rank has told is lost on the way to all: it goes on asking what the others ask, and objects. */
+static void test_lost_status(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        source s = source_stream(200 + (uint64_t)lost);
+        world *w = small_world(&s);
+        unsigned char *bytes[MAX_RANKS];
+        size_t n[MAX_RANKS], rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
+        int32_t index[2] = { -1, 1 };
+        if (lost == 0) ((float *)w->owned[rank][0])[0] = NAN;
+        if (lost == 1) w->slice[rank].row_index = index;
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+        for (int round = 0; round < 2; round++) {
+            for (size_t k = 0; k < 3; k++) {
+                bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+                assert_non_null(bytes[k]);
+            }
+            assert_true(exchange(w, bytes, n, &s));
+            for (size_t k = 0; k < 3 && round == 0; k++) /* the first row's maximum */
+                sampi_wire_put_float(bytes[k] + SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD, 9.0f);
+            for (size_t k = 0; k < 3; k++)
+                assert_int_equal(samp_shard_take(w->shard[k]), round ? SAMP_E_FORMAT : SAMP_OK);
+        }
+        for (size_t k = 0; k < 3; k++) {
+            assert_null(samp_shard_message(w->shard[k], &n[k]));
+            for (int r = 0; r < 2; r++) {
+                assert_int_equal(w->out[k][r], SAMP_E_FORMAT);
+                assert_int_equal(samp_get_position(w->chain[k][r]), 0);
+            }
         }
         drop_world(w);
         free(w);
@@ -945,11 +963,16 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),    cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_p_less_is_refused), cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),         cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_callbacks),         cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
