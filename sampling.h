@@ -23279,7 +23279,9 @@ enum {
     X(TOP, 0, 4)                                                                                                     \
     X(LIST, 16, 8)                                                                                                   \
     X(SUMS, 32, 0)                                                                                                   \
-    X(SIGMA, 32, 0) X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0)
+    X(SIGMA, 32, 0)                                                                                                  \
+    X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8)         \
+        X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23430,7 +23432,8 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
 
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS;
+    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS ||
+           kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
 }
 
 /* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
@@ -23440,6 +23443,9 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
         if (*rest) return false;
     if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
+    bool tells = p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT;
+    if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
+        return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
     if (p->kind == SAMPI_PARCEL_RUNS) {
         double mean = sampi_order_of_parcel(p).mean;
@@ -23588,6 +23594,14 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
                     memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
             break;
         case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT:
+            if (sampi_top_is_above(sampi_wire_u32(b), sampi_wire_u32(a))) memcpy(a, b, 4);
+            break;
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS:
+            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
+            break;
         case SAMPI_PARCEL_SUMS:
             for (int i = 0; i < 32; i += 8) sampi_add_wire(a + i, b + i, 8);
             break;
@@ -23670,6 +23684,14 @@ typedef struct sampi_end {
     double floor;         /* what reaches it is kept, too */
 } sampi_end;
 
+/* What log-probabilities are made of: the maximum and the sum of weights of a distribution, the token's logit, and how
+   many come before it. */
+typedef struct sampi_telling {
+    float max, logit;
+    uint64_t z, before;
+    int32_t n_top;
+} sampi_telling;
+
 /* What is asked for and known of a row. All but the slice is the same on every rank. */
 typedef struct sampi_shard_row {
     sampi_sampler *s;
@@ -23705,12 +23727,21 @@ typedef struct sampi_shard_row {
     uint32_t attempt, drawn; /* the first proposal to make; the one that was accepted */
     samp_token_data token;   /* and its token, with the logit before adaptive_p; or the last that reached, */
     uint64_t reached;        /* of so many */
+    samp_logprobs *logprobs; /* or NULL; how much of them is known, */
+    int telling;
+    bool has_left;         /* the processed ones by the array */
+    samp_logprob_set left; /* which are these; */
+    sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {
     size_t n_vocab, first, length;
     uint32_t n_ranks, round;
     bool is_sampling;
+    samp_logits slice; /* of the batch, for raw log-probabilities, */
+    size_t from;       /* and which of its rows is the group's first */
+    float *raw_x;      /* [length] a row as it was given */
+    int32_t *raw_id;
     int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
@@ -23904,18 +23935,14 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n_members,
-                              sampi_parcel *p)
+/* The first tokens of the slice behind the list, as many as there is room for. Returns how many there are in all. */
+static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
-    const bool tells_least = !(row->has & SAMPI_HAS_LEAST) &&
-                             sampi_wants_least(member + row->at, n_members - row->at);
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
     size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
-    sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind && tells_least ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -23932,6 +23959,15 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_sam
         sampi_wire_put_float(sampi_parcel_entry(p, i) + 4, d[i].logit);
     }
     sampi_set_entries(p, n);
+    return behind;
+}
+
+static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tells_least, sampi_parcel *p)
+{
+    size_t behind = sampi_put_first(shard, row, p);
+    tells_least = tells_least && behind && !(row->has & SAMPI_HAS_LEAST);
+    sampi_wire_put(p->fields, behind, 8);
+    sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
 /* Will one of these want the sum of squares? */
@@ -24156,6 +24192,124 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
 #endif
 }
 
+/* ---- log-probabilities ---- */
+
+/* The slice of row r, as it is given, in x [length]; slack 16. */
+static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x)
+{
+    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
+    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
+    (void)sampi_use()->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0,
+                             n, x);
+    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+}
+
+/* Is it of the logits as given, or of what the chain has left? */
+static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
+
+static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
+}
+
+/* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
+   which then comes behind all others. */
+static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    sampi_shard_row told = *row;
+    size_t n = row->wrong ? 0 : shard->length;
+    told.n_list = 0;
+    if (!sampi_is_raw(kind)) return told;
+    if (n) sampi_fetch_given(shard, &shard->slice, shard->from + (size_t)(row - shard->row), shard->raw_x);
+    for (size_t i = 0; i < n; i++) shard->raw_id[i] = (int32_t)(shard->first + i);
+    sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    return told;
+}
+
+/* The first ones in order, and the token's logit, if it is of this slice. */
+static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    float l = -INFINITY;
+    for (size_t i = 0; i < told.row.n; i++)
+        if (told.row.id[i] == row->token.id) l = told.row.x[i];
+    if (sampi_is_raw(p->kind) && told.row.n) {
+        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, shard->raw_x, shard->raw_id);
+        sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    }
+    (void)sampi_put_first(shard, &told, p);
+    sampi_wire_put_float(p->fields, l + 0.0f);
+}
+
+/* The sum of weights, and how many come before the token. */
+static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_sums sums = { t->max, 0, 0, 0, 0 };
+    uint64_t before = 0;
+    const float *x = told.row.x;
+    if (told.row.n) told.row.k->sums(x, told.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    for (size_t i = 0; i < told.row.n; i++)
+        before += x[i] > t->logit || (x[i] == t->logit && told.row.id[i] < row->token.id);
+    sampi_wire_put(p->fields, sums.z, 8);
+    sampi_wire_put(p->fields + 8, before, 8);
+}
+
+/* Those of `top` [n_top] that were found are in their places, with logits. */
+static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    const samp_logprob_set *set = sampi_set_of(row, p->kind);
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    if (p->n == 0 || row->wrong) return false;
+    t->max = sampi_entry_token(p, sampi_parcel_entry(p, 0)).logit;
+    t->logit = sampi_wire_float(p->fields);
+    t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
+    for (int32_t i = 0; i < t->n_top; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
+        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        set->top_logprobs[i].token = d.id;
+        set->top_logprobs[i].logprob = d.logit;
+    }
+    return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
+}
+
+static bool sampi_take_told_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    t->z = sampi_wire_get(p->fields, 8);
+    t->before = sampi_wire_get(p->fields + 8, 8);
+    return t->z >= SAMPI_ONE && t->before < shard->n_vocab;
+}
+
+static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
+{
+    sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
+    sampi_finish_top(set, t->n_top, t->max, t->z);
+}
+
+/* The row has its token: ask for what is told of it, then accept it. */
+static int sampi_shard_tell(sampi_shard_row *row)
+{
+    bool by_array = row->has_left;
+    if (++row->telling == 1) {
+        row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->telling == 2) {
+        row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
+        return SAMPI_STEP_WAITS;
+    }
+    int status = samp_accept(&row->s->base, row->token.id);
+    if (status) return status;
+    sampi_tell_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    if (by_array)
+        row->logprobs->processed = row->left;
+    else
+        sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
+    return SAMPI_STEP_ENDS;
+}
+
 /* ---- what a merged answer tells ---- */
 
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
@@ -24255,6 +24409,10 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             row->has |= SAMPI_ASK_REACH;
             return sampi_take_token(shard, row, p->fields + 8);
         case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(shard, row, p->fields + 8);
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT: return sampi_take_told(shard, row, p);
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(shard, row, p);
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
@@ -24869,7 +25027,7 @@ static int sampi_shard_draw(sampi_shard_row *row, float max)
 static int sampi_shard_accept(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0;
-    int status = samp_accept(&row->s->base, row->token.id);
+    int status = row->logprobs ? SAMP_OK : samp_accept(&row->s->base, row->token.id);
     return status ? status : (int)SAMPI_STEP_ENDS;
 }
 
@@ -25009,8 +25167,8 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_GREEDY:
             if (row->at + 1 < n) return 0;
             if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-            (void)sampi_keep_listed(row, 1);
-            return SAMPI_STEP_LISTED;
+            row->token = row->list[0];
+            return sampi_shard_accept(row, n);
         case SAMPI_DIST: return sampi_shard_dist(row, n);
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
@@ -25036,13 +25194,19 @@ static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sam
     job.s = row->s;
     job.work = &shard->work;
     job.n = shard->n_vocab;
-    job.accept = true;
+    job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     if (row->drawing) { /* mirostat has cut */
         row->ordinal[member[row->at]->kind]++;
         (void)sampi_mirostat_select(member[row->at++], &cur);
     }
-    return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    if (!row->logprobs) return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    samp_logprobs told = *row->logprobs;
+    job.logprobs = &told;
+    int status = sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    row->left = told.processed;
+    row->has_left = true;
+    return status;
 }
 
 /* The row has a token, or a status. */
@@ -25060,6 +25224,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
     sampi_sampler *member[SAMPI_PLAN];
     int n = sampi_shard_members(row->s, member), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
     row->ask = 0;
+    if (row->telling) status = SAMPI_STEP_ENDS;
     while (status == 0 || status == SAMPI_STEP_LISTED) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
@@ -25077,6 +25242,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         row->ahead = -INFINITY;
     }
     row->hist = row->runs = NULL;
+    if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
@@ -25116,6 +25282,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
     size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
+    size_t raw_x = sampi_lay(&size, slice), raw_id = sampi_lay(&size, slice);
     size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
     size_t line = sampi_lay(&size, lines), scratch = sampi_lay(&size, lines);
     size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
@@ -25133,6 +25300,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     shard->work.line = (float *)(void *)(base + line);
     shard->work.scratch = (float *)(void *)(base + scratch);
     shard->work.sum = (uint64_t *)(void *)(base + sum);
+    shard->raw_x = (float *)(void *)(base + raw_x);
+    shard->raw_id = (int32_t *)(void *)(base + raw_id);
     shard->message = (unsigned char *)(base + message);
     shard->gathered = gathers ? (unsigned char *)(base + gathered) : NULL;
     shard->row = (sampi_shard_row *)(void *)(base + records);
@@ -25198,17 +25367,16 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     if (slice->n_rows == 0) return SAMP_OK;
     samp_logits check = *slice;
     if (check.n_vocab != shard->length) return SAMP_E_RANGE;
-    if (check.logprobs) return SAMP_E_UNSUPPORTED;
     if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row as given, of which the grammar masks some tokens. */
+/* The slice of a row, of which the grammar masks some tokens. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar)
 {
     const sampi_kernels *k = sampi_use();
-    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
+    size_t n = shard->length;
     float *x = row->work.x;
     memset(&row->row, 0, sizeof row->row);
     row->row.k = k;
@@ -25218,9 +25386,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     sampi_set_tokens(&row->row, x, row->work.id, n);
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
-    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
-    (void)k->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0, n, x);
-    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+    sampi_fetch_given(shard, slice, r, x);
     for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
@@ -25247,6 +25413,10 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
 #ifdef SAMPLING_GRAMMAR_DECLARED
     status = sampi_grammar_job(&job);
 #endif
+    const samp_logprobs *lp = row->logprobs;
+    if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
+    if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
+        status = SAMP_E_NULL;
     int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask);
     if (!status) status = slice_status;
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
@@ -25319,6 +25489,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
     shard->objection = SAMP_OK;
     shard->n_rows = n;
     shard->batch = slice ? slice->n_rows : 0;
+    shard->from = from;
+    if (slice) shard->slice = *slice;
     shard->out = out ? out + from : NULL;
     rows = rows ? rows + from : NULL;
     shard->is_sampling = true;
@@ -25340,11 +25512,15 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
+        row->logprobs = slice->logprobs ? &slice->logprobs[from + r] : NULL;
         row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
         sampi_put_top(&top, r, row);
         if (!rows[r]) continue;
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
+        if (!row->logprobs) continue;
+        sampi_mix(&same,
+                  (uint64_t)(uint32_t)row->logprobs->raw.n_top << 32 | (uint32_t)row->logprobs->processed.n_top);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }
@@ -25367,6 +25543,10 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
     if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
     if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
+    if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
+        int32_t n_top = sampi_set_of(row, kind)->n_top;
+        return n_top < 1 ? 1 : n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)n_top : (size_t)SAMP_MAX_TOP_LOGPROBS;
+    }
     if (kind != SAMPI_PARCEL_RUNS) return 0;
     if (row->end.scale == 0.0) return shard->n_ranks;
     return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
@@ -25375,10 +25555,12 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
 static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                          sampi_parcel *p)
 {
-    const sampi_sampler *s = member[row->at];
+    const sampi_sampler *s = row->at < n ? member[row->at] : NULL;
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
-        case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, member, n, p); break;
+        case SAMPI_PARCEL_LIST:
+            sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
+            break;
         case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, sampi_wants_squares(member + row->at, n - row->at), p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
@@ -25387,6 +25569,10 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
         case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT: sampi_answer_told(shard, row, p); break;
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS: sampi_answer_told_sums(shard, row, p); break;
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }

@@ -24,7 +24,7 @@
 
 #include <pthread.h>
 
-enum { MAX_RANKS = 8, MAX_ROWS = 300, MAX_SLICES = MAX_RANKS + 1 };
+enum { MAX_RANKS = 8, MAX_ROWS = 300, MAX_SLICES = MAX_RANKS + 1, MOST_TOP = 300 };
 
 /* ------------------------------------------------------------------------------------------------ a world
    A batch of whole rows, and the ranks among which its vocabulary is shared out. */
@@ -44,6 +44,8 @@ typedef struct world {
     void *owned[MAX_RANKS][2]; /* the slices' data and masks */
     samp_shard *shard[MAX_RANKS];
     samp_token out[MAX_RANKS][MAX_ROWS];
+    samp_logprobs *told[MAX_SLICES]; /* or NULL; the last ones are of the machine that has all */
+    samp_logprob *top[MAX_SLICES];   /* [n_rows x 2 x MOST_TOP] */
     int status[MAX_RANKS];
     unsigned rounds;
     size_t bytes; /* of a rank's messages */
@@ -61,7 +63,42 @@ static samp_logits whole(const world *w)
     logits.row_index = w->row_index;
     logits.mask = w->mask;
     logits.mask_stride = w->mask_stride;
+    logits.logprobs = w->told[MAX_RANKS];
     return logits;
+}
+
+/* Every row asks for log-probabilities, of which there is room for its own number on every rank. */
+static void make_told(world *w, source *s)
+{
+    for (size_t i = 0; i < MAX_SLICES; i++) {
+        w->told[i] = (samp_logprobs *)calloc(w->n_rows + 1, sizeof **w->told);
+        w->top[i] = (samp_logprob *)calloc(2 * MOST_TOP * w->n_rows + 1, sizeof **w->top);
+    }
+    for (size_t r = 0; r < w->n_rows; r++) {
+        int32_t n[2];
+        for (int k = 0; k < 2; k++) n[k] = (int32_t)below(s, percent(s, 20) ? MOST_TOP + 1 : 6);
+        for (size_t i = 0; i < MAX_SLICES; i++) {
+            samp_logprob *top = w->top[i] + r * 2 * MOST_TOP;
+            w->told[i][r].raw.n_top = n[0];
+            w->told[i][r].raw.top_logprobs = top;
+            w->told[i][r].processed.n_top = n[1];
+            w->told[i][r].processed.top_logprobs = top + MOST_TOP;
+        }
+    }
+}
+
+static bool same_logprob(const samp_logprob *a, const samp_logprob *b)
+{
+    return a->token == b->token && a->rank == b->rank && bits_of(a->logprob) == bits_of(b->logprob);
+}
+
+static bool same_told(const samp_logprob_set *a, const samp_logprob_set *b)
+{
+    bool same = a->n_top_found == b->n_top_found && same_logprob(&a->chosen, &b->chosen);
+    same &= memcmp(&a->cumulative_logprob, &b->cumulative_logprob, sizeof a->cumulative_logprob) == 0;
+    for (int32_t i = 0; same && i < a->n_top_found; i++)
+        same = same_logprob(&a->top_logprobs[i], &b->top_logprobs[i]);
+    return same;
 }
 
 /* Cut the vocabulary anywhere, or evenly; ranks get the pieces in any order, and some of them nothing. */
@@ -101,6 +138,7 @@ static void make_slice(world *w, size_t rank, source *s)
     char *data = (char *)malloc(elements * size + 1);
     uint32_t *mask = w->mask ? (uint32_t *)calloc(w->n_rows * mask_stride + 1, 4) : NULL;
     *slice = whole(w);
+    slice->logprobs = w->told[rank];
     for (size_t r = 0; r < rows; r++)
         memcpy(data + r * stride * size, w->data + (r * w->stride + first) * size, n * size);
     for (size_t r = 0; r < w->n_rows && mask; r++)
@@ -146,6 +184,10 @@ static void drop_world(world *w)
         for (size_t r = 0; r < w->n_rows; r++) samp_free(w->chain[rank][r]);
     }
     for (size_t r = 0; r < w->n_rows; r++) samp_free(w->one[r]);
+    for (size_t i = 0; i < MAX_SLICES; i++) {
+        free(w->told[i]);
+        free(w->top[i]);
+    }
     free(w->data);
     free(w->mask);
     free(w->row_index);
@@ -231,8 +273,13 @@ static void play_batch(world *w, source *s, const char *what, uint64_t number)
         for (size_t rank = 0; rank < w->n_ranks; rank++) {
             samp_token got = w->out[rank][r], want = w->want[r];
             const samp_sampler *state = w->one[r];
-            if (got == want && w->status[rank] == SAMP_OK && (!state || same_state(state, w->chain[rank][r])))
-                continue;
+            bool same = got == want && w->status[rank] == SAMP_OK;
+            same = same && (!state || same_state(state, w->chain[rank][r]));
+            if (same && want >= 0 && w->told[rank]) {
+                const samp_logprobs *a = &w->told[rank][r], *b = &w->told[MAX_RANKS][r];
+                same = same_told(&a->raw, &b->raw) && same_told(&a->processed, &b->processed);
+            }
+            if (same) continue;
             char text[1500] = "";
             if (state) samp_describe(state, text, sizeof text);
             test_fail(__FILE__, __LINE__,
@@ -297,6 +344,7 @@ static void one_batch(uint64_t number, size_t *rows_left, size_t longest)
     row = (float *)malloc(w->n_vocab * sizeof *row);
     for (size_t r = 0; r < w->n_rows; r++) w->one[r] = possible_chain(&s, w->n_vocab);
     make_rows(w, &s, row);
+    if (percent(&s, 25)) make_told(w, &s);
     make_ranks(w, &s);
     for (int step = percent(&s, 60) ? 1 : 4; step > 0; step--) {
         play_batch(w, &s, "batch", number);
@@ -574,13 +622,14 @@ static void test_one_rank_is_wrong(void **state)
         samp_sampler **chain = w->chain[1];
         int status = SAMP_E_RANGE;
         samp_logprobs lp[2];
+        memset(lp, 0, sizeof lp);
         if (wrong == 0) slice->n_vocab++;
         if (wrong == 1) slice->n_threads = -1;
         if (wrong == 2) chain[1] = (samp_free(chain[1]), chain[0]); /* one sampler twice */
         if (wrong == 3) slice->n_rows = 1;
         if (wrong == 4) slice->dtype = (samp_dtype)77, status = SAMP_E_DTYPE;
         if (wrong == 5) slice->data = NULL, status = w->length[1] ? SAMP_E_NULL : SAMP_OK;
-        if (wrong == 6) slice->logprobs = lp, status = SAMP_E_UNSUPPORTED;
+        if (wrong == 6) slice->logprobs = lp, status = SAMP_E_FORMAT;
         if (wrong == 7) samp_set_position(chain[0], 4), status = SAMP_E_FORMAT;
         if (wrong == 8) samp_free(chain[0]), chain[0] = only_temp(), status = SAMP_E_FORMAT;
         if (wrong >= 9) samp_shard_free(w->shard[1]);
@@ -628,16 +677,24 @@ static void test_no_memory(void **state)
 static void test_one_row_is_wrong(void **state)
 {
     (void)state;
-    for (int wrong = 0; wrong < 4; wrong++) {
+    for (int wrong = 0; wrong < 6; wrong++) {
         source s = source_stream(100 + (uint64_t)wrong);
         world *w = small_world(&s);
         size_t rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
         float *x = (float *)w->owned[rank][0];
         samp_logits logits = whole(w);
-        int status = wrong < 2 ? SAMP_E_NAN : wrong == 2 ? SAMP_E_RANGE : SAMP_E_EMPTY;
+        static const int statuses[] = {
+            SAMP_E_NAN, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_NULL
+        };
+        int status = statuses[wrong];
+        if (wrong >= 4) make_told(w, &s);
         if (wrong == 0) x[w->length[rank] - 1] = NAN;
         if (wrong == 1) x[0] = INFINITY;
+        logits.logprobs = w->told[MAX_RANKS];
         for (size_t k = 0; k < 3; k++) {
+            w->slice[k].logprobs = w->told[k];
+            if (wrong == 4) w->told[k][0].raw.n_top = SAMP_MAX_TOP_LOGPROBS + 1;
+            if (wrong == 5) w->told[k][0].processed.n_top = 1, w->told[k][0].processed.top_logprobs = NULL;
             if (wrong == 2) samp_chain_add(w->chain[k][0], samp_init_top_p(7.0f, 0));
             for (size_t i = 0; i < w->length[k] && wrong == 3; i++) ((float *)w->owned[k][0])[i] = -INFINITY;
         }

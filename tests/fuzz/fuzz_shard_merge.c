@@ -13,7 +13,7 @@
 #include "../case.h"
 #include "fuzz.h"
 
-enum { FUZZ_LONGEST = 600, FUZZ_ROWS = 2, FUZZ_RANKS = 2 };
+enum { FUZZ_LONGEST = 600, FUZZ_ROWS = 2, FUZZ_RANKS = 2, FUZZ_TOP = 5 };
 
 /* Both orders of a merge, into a and b. */
 static void merge_both_ways(unsigned char *a, unsigned char *b, size_t n)
@@ -59,7 +59,11 @@ static void fuzz_batch(source *s)
     size_t n_vocab = make_length(s, FUZZ_LONGEST), cut = below(s, n_vocab + 1), n, n_other;
     bool changed = below(s, 4) != 0;
     samp_logits logits[FUZZ_RANKS + 1];
+    static samp_logprob top[FUZZ_RANKS + 1][FUZZ_ROWS][2][FUZZ_TOP];
+    samp_logprobs told[FUZZ_RANKS + 1][FUZZ_ROWS];
+    bool tells = below(s, 3) == 0;
     memset(logits, 0, sizeof logits);
+    memset(told, 0, sizeof told);
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
         one[r] = make_chain(s, n_vocab);
         samp_set_rng(one[r], SAMP_RNG_PHILOX);
@@ -69,6 +73,13 @@ static void fuzz_batch(source *s)
         logits[k].data = row[0] + (k == 1 ? cut : 0);
         logits[k].n_rows = FUZZ_ROWS;
         logits[k].stride = FUZZ_LONGEST;
+        if (tells) logits[k].logprobs = told[k];
+        for (size_t r = 0; r < FUZZ_ROWS; r++) {
+            told[k][r].raw.n_top = (int32_t)r * FUZZ_TOP;
+            told[k][r].raw.top_logprobs = top[k][r][0];
+            told[k][r].processed.n_top = FUZZ_TOP;
+            told[k][r].processed.top_logprobs = top[k][r][1];
+        }
         logits[k].n_vocab = k == FUZZ_RANKS ? n_vocab : k ? n_vocab - cut : cut;
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
@@ -89,6 +100,9 @@ static void fuzz_batch(source *s)
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
         MUST(out[0][r] == out[1][r]);
         MUST(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED);
+        bool same = told[0][r].processed.chosen.rank == told[FUZZ_RANKS][r].processed.chosen.rank &&
+                    told[0][r].raw.chosen.rank == told[FUZZ_RANKS][r].raw.chosen.rank;
+        MUST(changed || out[0][r] < 0 || same);
         samp_free(one[r]);
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
