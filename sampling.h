@@ -1314,7 +1314,7 @@ typedef struct samp_ranks {
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 29
-              KiB for each of its rows (128 at most at a time), and once 21 bytes a token of the slice; 12 bytes a token
+              KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
               of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
               allreduce n_ranks times 25 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
@@ -1325,20 +1325,22 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      the same chains afterwards, those of one machine with whole rows. All ranks call it, each with the same chains in
      the same state.
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
-              is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
+              is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
+              on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's
-              first.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
-              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
-              SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
-              n_rows; SAMP_E_FORMAT: another chain, seed, position or version of the library, or a message that is none.
+              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
+              SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
+              chain, seed, position, n_top or version of the library, or a message that is none.
               Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
-     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 592 bytes. Where
-              a truncation leaves at most 256 tokens there is one more, of up to 2.9 KB a row (400 bytes with top_k 40),
-              for top_n_sigma two. Temperature alone: 2 more, 24 bytes a rank. A longer nucleus: 4 more, some 10 KB, 40
-              KiB at most; a row nearly flat, or typical, one more, a draw sometimes one (an eighth attempt fails in
-              10^11). tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
+     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
+              Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
+              less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
+              A longer nucleus: 3 or 4 more, some 10 KB, 60 KiB at most; typical of one whose largest is not among the
+              row's first 256, 5; each further cut of so many, up to 3. A draw may take one more (an eighth attempt
+              fails in 10^11); logprobs take 2, 8 bytes for each of n_top. tail_free and infill of more tokens list all:
+              8 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -23226,9 +23228,10 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
    candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
 
-     round 1   is of one size, whatever is asked: who takes part in what, and each row's maximum
-     LIST      the first candidates in order behind those that are listed, how many there are in all behind, the least
-     SUMS      Z, S and n, relative to the maximum; SIGMA: those of top_n_sigma
+     round 1   is of one size, whatever is asked: who takes part in what, each row's maximum, and its least logit where
+               that will be wanted. Then
+     LIST      the first candidates in order behind those that are listed, and how many there are in all behind
+     SUMS      Z, S and n, relative to the maximum, and p_less' squares; SIGMA: those of top_n_sigma
      HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
                number ends, more closely each time; then
      RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
@@ -23236,27 +23239,40 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
-     TOP       a maximum
+     RACE      gumbel's winner; TOP: a maximum
+     RAW, LEFT what log-probabilities are made of, of the logits as given and of what was left to draw from: the first
+               in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
 
-   A message is little-endian: u32 "SHRD", u32 format (1), u32 round, i32 status, u64 least and u64 largest of the
+   Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
+   the list that may do without it, SEGS of what min_p will keep beside the list that may be all of that.
+
+   A message is little-endian: u32 "SHRD", u32 format (2), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
    the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
    how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
    u32 entries, the fields, the entries, filled up with zeros to the room and to 8 bytes:
 
-     TOP    entries f32, a NaN holding a row's status           SUMS   u64 n, Z, S
-     LIST   u64 behind, f32 least, u32 0; entries i32 id, f32   SIGMA  u64 n, sum, u64 squares' upper and lower half
-     HIST   entries u64 mass, u32 count                         SEGS   entries u32 first, u32 0, u64 Q, u64 Z
-     RUNS   f32 max, u32 0, f64 mean; entries u32 first,        DRAW   u32 attempt, i32 id, f32 logit, u32 0
-            f32 logit, u32 count                                REACH  u64 count, i32 id, f32 logit
+     TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
+            holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
+     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u32 first, u32 0, u64 Q, u64 Z
+            u32 0; entries i32 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
+     HIST   entries u64 mass, u32 count                    REACH  u64 count, i32 id, f32 logit
+     RUNS   f32 max, u32 0, f64 mean; entries u32 first,   RACE   u64 bits of the time, i32 id, f32 logit
+            f32 logit, u32 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
+                                                           .._SUMS u64 Z, before
+
+   How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
+   row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
+   to the room, which the first ones of all slices survive.
 
    The one thing to know: what depends on a merged message must depend on nothing else that a rank alone knows, or
    ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
-   arithmetic behind them needs, and rounds are counted. */
+   arithmetic behind them needs, and rounds are counted. Where only one rank can see that they are wrong, it goes on
+   asking what the others ask, and says so in its next message's head: none is left waiting. */
 #ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 1
+#define SAMPI_SHARD_FORMAT 2
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
@@ -23274,14 +23290,17 @@ enum {
 };
 #define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure */
 
-/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. */
+/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
+   paragraphs above, and a case where parcels are merged, answered and taken. */
 #define SAMPI_PARCELS(X)                                                                                             \
     X(TOP, 0, 4)                                                                                                     \
     X(LIST, 16, 8)                                                                                                   \
     X(SUMS, 32, 0)                                                                                                   \
     X(SIGMA, 32, 0)                                                                                                  \
-    X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8)         \
-        X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
+    X(HIST, 0, 12)                                                                                                   \
+    X(RUNS, 16, 12)                                                                                                  \
+    X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0)       \
+        X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23398,7 +23417,10 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
     return p->n <= p->room;
 }
 
-/* ---- merging ---- */
+/* ---- merging ----
+   Of two messages of one round the merge is the same in either order, and of more in any grouping: where two things
+   are equal in the order that counts, their bytes decide. Bytes from outside are looked at in full before they are
+   used; what is no message makes the merge a head with a status, which survives all further merges. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
@@ -23759,7 +23781,9 @@ struct samp_shard {
    are listed, and the member is not done. */
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
 
-/* ---- the end of a prefix ---- */
+/* ---- the end of a prefix ----
+   Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
+   distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
 
 /* Look for it anew, in so many buckets of [0, range]. */
 static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
@@ -23844,7 +23868,10 @@ static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int s
     return low;
 }
 
-/* ---- answers: what a slice says to a question ---- */
+/* ---- answers: what a slice says to a question ----
+   Each fills an empty parcel from row->row, the slice as it is now, and from what all ranks know. An empty slice has
+   the answer that changes nothing in a merge. Above each stands what is sent, why that merges to the whole row's,
+   and what may be relied on behind it. */
 
 /* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
 static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
@@ -23935,7 +23962,9 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-/* The first tokens of the slice behind the list, as many as there is room for. Returns how many there are in all. */
+/* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
+   the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
+   beginning, and with nothing behind it all that is left. Returns how many are behind. */
 static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
@@ -23970,13 +23999,16 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tell
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will one of these want the sum of squares? */
+/* Will one of these want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
 static bool sampi_wants_squares(sampi_sampler *const *member, int n)
 {
     while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
     return n > 0;
 }
 
+/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
+   the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
+   share is. */
 static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
     sampi_sums sums = { row->max, 0, 0, 0, 0 };
@@ -23993,6 +24025,8 @@ static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sam
     sampi_wire_put(p->fields + 24, squares, 8);
 }
 
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale is made of the row's
+   maximum and least logit, which are known. Then: sigma, in the same doubles on every rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -24009,6 +24043,9 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
+/* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
+   known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
+   has the end, and of what lies before it the mass and the number are known. */
 static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -24031,7 +24068,9 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
     sampi_set_entries(p, p->room);
 }
 
-/* The bucket's values, the first ones in order, with how many tokens have each. */
+/* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
+   merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
+   the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
 static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -24075,8 +24114,10 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     return l;
 }
 
-/* Of the drawer's logits; ahead of a cut, of what it will keep, or of what an end that is being looked for keeps for
-   sure, through the temperatures up to the drawer. */
+/* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
+   drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
+   which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
+   of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
 static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
                                         sampi_parcel *p)
 {
@@ -24104,7 +24145,8 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     sampi_set_entries(p, 1);
 }
 
-/* Of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being looked for. */
+/* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
+   looked for. Then: what the next weights are relative to. */
 static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                              sampi_parcel *p)
 {
@@ -24115,7 +24157,9 @@ static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row
     sampi_set_entries(p, 1);
 }
 
-/* The draw of sampi_draw, as far as its proposals fall on this slice. */
+/* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
+   first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
+   attempt. Then: that is sampi_draw's, or all of them have failed. */
 static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                               sampi_parcel *p)
 {
@@ -24163,6 +24207,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
     return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
 }
 
+/* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
+   later is the row's. Then: how many xtc would drop, and which one it keeps. */
 static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                                sampi_parcel *p)
 {
@@ -24178,7 +24224,9 @@ static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *r
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
-/* The slice's winner, with its time as bits, which are in order as positive doubles are. */
+/* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
+   are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
+   token. */
 static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -24192,7 +24240,10 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
 #endif
 }
 
-/* ---- log-probabilities ---- */
+/* ---- log-probabilities ----
+   Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
+   told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
+   */
 
 /* The slice of row r, as it is given, in x [length]; slack 16. */
 static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x)
@@ -24226,7 +24277,8 @@ static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard
     return told;
 }
 
-/* The first ones in order, and the token's logit, if it is of this slice. */
+/* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
+   the largest is it. Then: the maximum, and the tokens that are told. */
 static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_shard_row told = sampi_told_row(shard, row, p->kind);
@@ -24241,7 +24293,8 @@ static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sam
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
-/* The sum of weights, and how many come before the token. */
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
+   log-probability and rank, and theirs. */
 static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
@@ -24419,7 +24472,15 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
     return false;
 }
 
-/* ---- steps: one sampler on a row ---- */
+/* ---- steps: one sampler on a row ----
+   Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
+   waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
+   the list. Then it says which of the known facts still hold: what it forgets, the next one has to ask for again.
+
+     changes a few logits, or all of them out of order   nothing holds
+     temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
+     a cut by a floor                                     the maximum
+     a cut within the list                                all is listed: the array goes on */
 
 /* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
@@ -24563,7 +24624,12 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
     return 0;
 }
 
-/* ---- the end of a prefix, looked for ---- */
+/* ---- the end of a prefix, looked for ----
+   The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
+   buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
+   the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
+   min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
+   then there is but one of them. */
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
    from what maximum, if this is it now? */
@@ -24825,7 +24891,9 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
     return status;
 }
 
-/* ---- steps: cuts, and who draws ---- */
+/* ---- steps: cuts, and who draws ----
+   A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
+   it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
 
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
@@ -24999,7 +25067,10 @@ static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const 
     return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* ---- draws ---- */
+/* ---- draws ----
+   SEGS, then DRAW: two rounds, of which the first is often asked for ahead, with what decides the last cut. It must
+   be of the same logits and the same maximum as if it had been asked for now; `drawer` and `draw_max` say what it is
+   of. */
 
 /* Draw from the logits of the member at work. 0: row->token is there. */
 static int sampi_shard_draw(sampi_shard_row *row, float max)
@@ -25118,7 +25189,10 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
     return sampi_shard_mirostat_draw(row, s, n);
 }
 
-/* ---- a row's way through its chain ---- */
+/* ---- a row's way through its chain ----
+   Forward only, from one member to the next: a step that waits is where the row goes on with the next message. Every
+   rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
+   size. */
 
 /* The members that are on, but for softmax, which changes nothing but at the end, and a grammar that is in the mask.
    -1: not to be done here. */
@@ -25247,7 +25321,9 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
 
-/* ---- memory ---- */
+/* ---- memory ----
+   One block for all rows of a batch, kept for the next one: a row's slice, its list and its segments; then what rows
+   use in turn, as one is answered for after the other. */
 
 /* Does a chain have a sampler that may want all tokens listed? */
 static bool sampi_wants_all(const sampi_sampler *s)
@@ -25320,7 +25396,9 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     return SAMP_OK;
 }
 
-/* ---- a batch ---- */
+/* ---- a batch ----
+   begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
+   message, which has the same size whatever is wrong; then every rank leaves with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {

@@ -494,6 +494,7 @@ enum { FEW = 256, MOST_ROUNDS = 32 };
 /* How many tokens took so many rounds: those drawn from few candidates, and the others. */
 typedef struct tally {
     unsigned long few[MOST_ROUNDS], many[MOST_ROUNDS];
+    size_t few_bytes, many_bytes; /* the most */
 } tally;
 
 /* The candidates that a chain leaves of a row. */
@@ -526,7 +527,9 @@ static void one_long_batch(size_t n, const traffic *t, long_row kind, size_t n_r
         size_t left = left_of(w->one[0], (const float *)(const void *)w->data, n);
         size_t most = t->make == tail_free ? 9 * n : left <= FEW && !t->is_apart ? 4096 : 65536;
         play_batch(w, &s, t->name, number);
+        size_t *bytes = left <= FEW ? &count->few_bytes : &count->many_bytes;
         (left <= FEW ? count->few : count->many)[w->rounds < MOST_ROUNDS ? w->rounds : MOST_ROUNDS - 1]++;
+        if (w->bytes > *bytes) *bytes = w->bytes;
         if (w->rounds > t->rounds || w->bytes >= most)
             test_fail(__FILE__, __LINE__, "%s, row %d, %zu ranks: %zu left, %u rounds, %zu bytes", t->name, (int)kind,
                       n_ranks, left, w->rounds, w->bytes);
@@ -552,7 +555,7 @@ static void print_tally(const char *name, const tally *t)
     for (int r = 2; r < 10; r++) printf(" %4lu", t->few[r]);
     printf("   many:");
     for (int r = 2; r < 10; r++) printf(" %4lu", t->many[r]);
-    printf("\n");
+    printf("   bytes: %zu %zu\n", t->few_bytes, t->many_bytes);
 }
 
 /* Rounds and bytes of every kind of row and chain, whose bounds are promised. */
