@@ -24038,7 +24038,7 @@ static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sam
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     for (size_t at = 0; at < row->row.n && with_squares; at += SAMPI_TILE) {
         size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
-        row->row.k->weights(row->row.x + at, n, row->max, w);
+        row->row.k->weights(row->row.x + at, n, row->max, w, NULL);
         squares += sampi_squares(w, n);
     }
     if (row->row.n) row->row.k->sums(row->row.x, row->row.n, 1.0f, row->max, INFINITY, true, &sums);
@@ -24625,7 +24625,7 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
     if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     row->row.top = row->max;
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
-    row->has &= s->u.smoothing.curve <= 3.0f ? SAMPI_ASK_TOP : 0u;
+    row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
     row->n_list = 0;
     return 0;
 }
@@ -24633,7 +24633,7 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
-    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
+    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
     if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
     if (range > 0.0)
