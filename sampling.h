@@ -23322,8 +23322,8 @@ enum {
     X(SIGMA, 32, 0)                                                                                                  \
     X(HIST, 0, 12)                                                                                                   \
     X(RUNS, 16, 12)                                                                                                  \
-    X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0)       \
-        X(LEFT_SUMS, 16, 0)
+    X(SEGS, 0, 24)                                                                                                   \
+    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23390,6 +23390,7 @@ typedef struct sampi_parcel {
     size_t entry; /* bytes */
 } sampi_parcel;
 
+/* With its head, filled up to 8 bytes. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_SIZES[kind].fields + room * SAMPI_PARCEL_SIZES[kind].entry;
@@ -23456,6 +23457,7 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
     d.p = 0.0f;
     return d;
 }
+/* A parcel's own order: a merge knows no row, so RUNS bring their mean along. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -23475,6 +23477,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
+/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
     return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS ||
@@ -23627,6 +23630,7 @@ static void sampi_merge_list_fields(unsigned char *into, const unsigned char *fr
     if (y < x || (y == x && memcmp(from + 8, into + 8, 4) < 0)) memcpy(into + 8, from + 8, 4);
 }
 
+/* Two parcels of one kind, row and room. Fields first; the sorted entries of both are merged behind the switch. */
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields;
@@ -24117,6 +24121,7 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     sampi_set_entries(p, runs);
 }
 
+/* As the kernel scales, and so the list as the slices. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Temperatures that nothing has to be known for. */
@@ -24390,6 +24395,7 @@ static int sampi_shard_tell(sampi_shard_row *row)
 
 /* ---- what a merged answer tells ---- */
 
+/* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -24416,6 +24422,7 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
 static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     row->sums.max = row->max;
@@ -24437,6 +24444,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
+/* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
 static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -24558,6 +24566,7 @@ static int sampi_ask_more(sampi_shard_row *row)
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
 }
 
+/* Is all that is left of the row in the list? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
 /* Only the first n of the list are left, and so the row is known. */
@@ -24603,6 +24612,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     return 0;
 }
 
+/* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
 static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
@@ -24630,6 +24640,8 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
     return 0;
 }
 
+/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
+   Where the cut lies within the list that is all; behind it each slice masks by itself. */
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
@@ -24687,6 +24699,7 @@ static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member,
     return sampi_draws_from(row, member, n, max);
 }
 
+/* Ask for the values in the bucket; with them for what the draw needs of all before it, or for its maximum. */
 static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     row->ask = SAMPI_ASK_RUNS;
@@ -24920,6 +24933,7 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
    A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
    it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
 
+/* Up to 256 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
@@ -24933,6 +24947,7 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
 }
 
+/* Z says which mass is wanted. The list has it, or the buckets that came with it say where it is reached. */
 static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
@@ -24965,6 +24980,7 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
     return keep;
 }
 
+/* Z and S give the mean, from which the distances of the order are taken: buckets can't be asked for before. */
 static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
@@ -24998,6 +25014,8 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
     return sampi_lacks(row, facts);
 }
 
+/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list goes, if the
+   draw is next, SEGS of it: should more than the list be left, the next round is the draw. */
 static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
@@ -25014,6 +25032,7 @@ static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
+/* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
 static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
@@ -25055,6 +25074,7 @@ static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
     return 0;
 }
 
+/* To sort by id. */
 static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
@@ -25086,6 +25106,7 @@ static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sam
     return cut;
 }
 
+/* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
 static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
@@ -25127,6 +25148,7 @@ static int sampi_shard_accept(sampi_shard_row *row, int n)
     return status ? status : (int)SAMPI_STEP_ENDS;
 }
 
+/* Draws if it is the last. Of what, the maximum's place apart, it need not know: SEGS tells. */
 static int sampi_shard_dist(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0; /* another one draws, from the same */
@@ -25178,6 +25200,7 @@ static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int
     return sampi_shard_accept(row, n);
 }
 
+/* The first m of the list give Zipf's exponent, and that a number of tokens: a prefix by count, as top_k's. */
 static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                 sampi_sampler *s)
 {
@@ -25198,6 +25221,7 @@ static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_s
     return sampi_shard_mirostat_draw(row, s, n);
 }
 
+/* mu and Z give a floor. */
 static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n)
 {
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
@@ -25237,6 +25261,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     return all < 0 ? -1 : n;
 }
 
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     sampi_sampler *s = member[row->at];
@@ -25655,6 +25680,7 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
 }
 
+/* One of a row's questions. Behind the last member there is none but for log-probabilities. */
 static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                          sampi_parcel *p)
 {
@@ -25681,6 +25707,8 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
     }
 }
 
+/* The first message lies ready. Each later one is made of all rows' questions; their kinds and rooms are in the
+   checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     sampi_sampler *member[SAMPI_PLAN];
@@ -25764,6 +25792,8 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
+/* Row by row: all its parcels first, then the step that has asked. A row whose parcels no rank would send has failed
+   alone; a parcel in the wrong place fails all, as does the head. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
     if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
@@ -25812,6 +25842,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
+/* Groups of rows, one after the other, each to its end. What is wrong with the call is told in the first message as
+   well: the other ranks are waiting for one. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {
