@@ -11938,12 +11938,18 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
     }
 }
 
+/* Are candidates masked that the row has not? */
+static bool sampi_is_sparse(const sampi_view *view)
+{
+    return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
                                               size_t *next)
 {
     const sampi_row *row = &view->row;
-    if (view->drops) return row->x + at;
+    if (sampi_is_compact(row) && !sampi_is_sparse(view)) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
@@ -11957,11 +11963,11 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, flo
 {
     const sampi_row *row = &view->row;
     double *e = (double *)(void *)row->work->w;
-    bool is_sparse = !view->drops && sampi_is_compact(row), is_free = (const void *)row->x != row->work->w;
+    bool is_free = (const void *)row->x != row->work->w;
     sampi_pieces it;
     uint64_t z = 0;
     size_t next = 0;
-    *e_out = is_free && !is_sparse ? e : NULL;
+    *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
     sampi_start(&it, row);
     for (size_t at = 0, len; at < n; at += len) {
@@ -11981,7 +11987,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
-    bool is_sparse = !view->drops && sampi_is_compact(row);
+    bool is_sparse = sampi_is_sparse(view);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
