@@ -1337,7 +1337,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
               Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
               less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
-              A longer nucleus: 3 or 4 more, some 10 KB, 60 KiB at most; typical of one whose largest is not among the
+              A longer nucleus: 3 or 4 more, some 10 KB, 27 KB where many tie; typical whose largest is not among the
               row's first 256, 5; each further cut of so many, up to 3. A draw may take one more (an eighth attempt
               fails in 10^11); logprobs take 2, 8 bytes for each of n_top. tail_free and infill of more tokens list all:
               8 bytes a token, 2,048 a round. */
