@@ -598,10 +598,15 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
 #endif
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
-        case SAMPI_ADAPTIVE_P:
-            return make_adaptive_p(s);
-            SAMPI_CASE_CONSTRAINT SAMPI_CASE_DECAY case SAMPI_DIST : case SAMPI_CHAIN : case SAMPI_CUSTOM
-                : case SAMPI_N_KINDS : break;
+        case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+        case SAMPI_CONSTRAINT:
+        case SAMPI_TOP_P_DECAY:
+#endif
+        case SAMPI_DIST:
+        case SAMPI_CHAIN:
+        case SAMPI_CUSTOM:
+        case SAMPI_N_KINDS: break;
     }
     return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));
 }
