@@ -1011,12 +1011,26 @@ static bool out_on_device(void)
 
 /* ---- samplers of the user's on the device ---- */
 
-enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS, N_USERS };
+enum {
+    USER_MASK,
+    USER_SHRINK,
+    USER_SELECT,
+    USER_FAIL,
+    USER_EMPTY,
+    USER_NO_STATUS,
+    USER_GROW,
+    USER_NAN,
+    USER_PICK_MASKED,
+    USER_PICK_BEYOND,
+    USER_PICK_BEFORE,
+    N_USERS
+};
 
-static uint64_t user_calls; /* of apply_gpu */
+static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
 
 /* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing; or answer with
-   what is no status. */
+   what is no status; or leave more than there was, a NaN, or the choice of what is masked, behind the last or before the
+   first. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -1029,7 +1043,12 @@ static int user_apply(samp_sampler *s, samp_token_data_array *cur)
     for (size_t i = 0; kind == USER_SHRINK && i < cur->size; i++)
         if (cur->data[i].id % 3 && cur->data[i].logit >= -FLT_MAX) cur->data[kept++] = cur->data[i];
     if (kind == USER_SHRINK && kept) cur->size = kept;
-    if (kind == USER_SELECT) cur->selected = (int64_t)best;
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED) cur->selected = (int64_t)best;
+    if (kind == USER_PICK_BEYOND) cur->selected = (int64_t)cur->size;
+    if (kind == USER_PICK_BEFORE) cur->selected = -2;
+    if (kind == USER_NAN) cur->data[best].logit = NAN;
+    if (kind == USER_PICK_MASKED) cur->data[best].logit = -INFINITY;
+    cur->size += kind == USER_GROW;
     cur->sorted = false;
     if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : kind == USER_EMPTY ? SAMP_E_EMPTY : SAMP_OK;
@@ -1041,6 +1060,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
     int32_t *ids = d->ids, size = (int32_t)d->size, kept = size, best = 0;
     float *logits = d->logits;
     user_calls++;
+    user_wrongs += kind >= USER_GROW;
 #if SAMPI_OFFLOAD
 #pragma omp target is_device_ptr(ids, logits) map(tofrom : kept, best) device(d->device) if (d->device >= 0)
 #endif
@@ -1057,9 +1077,13 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
                 logits[n++] = logits[i];
             }
         if (n) kept = n;
+        if (kind == USER_NAN) logits[best] = NAN;
+        if (kind == USER_PICK_MASKED) logits[best] = -INFINITY;
     }
-    d->size = kind == USER_EMPTY ? 0 : (size_t)kept;
-    if (kind == USER_SELECT) d->selected = best;
+    d->size = kind == USER_EMPTY ? 0 : (size_t)kept + (kind == USER_GROW);
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED) d->selected = best;
+    if (kind == USER_PICK_BEYOND) d->selected = size;
+    if (kind == USER_PICK_BEFORE) d->selected = -2;
     if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : SAMP_OK;
 }
@@ -1071,18 +1095,25 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS };
+    static int kinds[N_USERS] = { USER_MASK,        USER_SHRINK,      USER_SELECT,     USER_FAIL,
+                                  USER_EMPTY,       USER_NO_STATUS,   USER_GROW,       USER_NAN,
+                                  USER_PICK_MASKED, USER_PICK_BEYOND, USER_PICK_BEFORE };
     samp_sampler *chain = samp_chain_init();
+    int last = percent(s, 80) ? N_USERS : percent(s, 70) ? USER_SELECT : (int)below(s, N_USERS);
+    /* which error it is, if one masks all and the last one is wrong, is not promised */
+    const uint64_t first = last < N_USERS && last != USER_SELECT ? USER_SHRINK
+                                                                 : below(s, percent(s, 10) ? N_USERS : 2);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
     if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
-    samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, percent(s, 10) ? N_USERS : 2)]));
+    samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
-    if (percent(s, 40)) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, 2)]));
-    if (percent(s, 20))
-        samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[USER_SELECT]));
+    if (first == USER_NAN) last = N_USERS; /* another one of the user's might take it away before anybody sees it */
+    if (percent(s, 40) && first != USER_NAN) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 2]));
+    if (last < N_USERS)
+        samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[last]));
     else
         samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -1102,7 +1133,9 @@ static bool users(void)
         printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=8\n", seed + i);
         failed++;
     }
-    if (!no_kernels && user_calls < n) printf("  only %" PRIu64 " calls of apply_gpu\n", user_calls), good = false;
+    if (!no_kernels && (user_calls < n || (n > 40 && user_wrongs < n / 20)))
+        printf("  only %" PRIu64 " calls of apply_gpu, %" PRIu64 " wrong ones\n", user_calls, user_wrongs),
+            good = false;
     return stage_free(&t, good && !failed, "users' samplers");
 }
 
