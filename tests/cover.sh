@@ -1,14 +1,16 @@
 #!/bin/sh
 # What of both headers the tests run: lines and branches of each part, by gcov (gcc, -O0, x86-64's kernels), all tests in
-# short. Lines that no test has run are left in FOLDER/missed.
+# short. Lines that no test has run, and branches that none has taken, are left in FOLDER/missed.
 #   cover.sh FOLDER [TEST...]
+# With TEST (test_kv, test_gpu) only these are run, and added to what is in the folder, of the same headers.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd) out=$1
 shift
-rm -rf "$out" && mkdir -p "$out"
+[ $# != 0 ] || rm -rf "$out"
+mkdir -p "$out"
 out=$(cd "$out" && pwd)
-export SAMP_TEST_QUICK=1 SAMP_TEST_CASES="${SAMP_TEST_CASES:-200}"
+export SAMP_TEST_QUICK=1
 flags="-std=c11 -O0 -w --coverage -I$root"
 
 # a folder for each program: what gcov says of the headers differs from one to the next, and is put together below
@@ -16,10 +18,10 @@ run() { # NAME COMMAND...: in its folder; told, if it fails
     name=$1
     shift
     (cd "$root" && "$@" > "$out/$name/log" 2>&1) || echo "cover: $name failed" >&2
-    (cd "$out/$name" && gcov -b -c ./*.gcda > gcov.log 2>&1)
+    (cd "$out/$name" && gcov -b -c ./*.gcda > gcov.log 2>&1) || echo "cover: $name has left nothing" >&2
 }
 mkdir -p "$out/library"
-(cd "$out/library" && gcc $flags -c "$root/tests/library.c" -o library.o)
+[ -e "$out/library/library.o" ] || (cd "$out/library" && gcc $flags -c "$root/tests/library.c" -o library.o)
 for source in tests/test_*.c; do
     name=$(basename "$source" .c)
     [ $# = 0 ] || case " $* " in *" $name "*) ;; *) continue ;; esac
@@ -36,7 +38,7 @@ run library true
 if [ $# = 0 ] || case " $* " in *" test_gpu "*) ;; *) false ;; esac; then
     mkdir -p "$out/test_gpu"
     (cd "$out/test_gpu" && gcc $flags "$root/tests/gpu/test_gpu.c" -o program -lm -lpthread)
-    run test_gpu "$out/test_gpu/program" host
+    run test_gpu env SAMP_TEST_CASES=400 "$out/test_gpu/program" host
 fi
 
 : > "$out/missed"
@@ -65,6 +67,7 @@ for header in sampling.h sampling_gpu.h; do
         text[line] = $0
     }
     END {
+        for (b in branch) if (!(b in taken) && ran[b + 0]) print header ":" b + 0 ": " of[b + 0] ", branch " b > missed
         for (l in seen) { lines[of[l]]++; all++; if (l in ran) hit[of[l]]++; else if (l) print header ":" l ": " of[l] > missed }
         for (b in branch) { branches[branch[b]]++; all_b++; if (b in taken) hit_b[branch[b]]++ }
         for (i = 1; i <= n_parts; i++) {
