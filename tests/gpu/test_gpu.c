@@ -522,7 +522,7 @@ static bool sigma_at_the_cut(void)
     return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
-/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real. */
+/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
 static bool long_rows(void)
 {
     stage t;
@@ -535,7 +535,8 @@ static bool long_rows(void)
             l.n_vocab = kind == 3 ? 32768 : 128256;
             l.n_rows = 2;
             l.data = t.data;
-            l.dtype = SAMP_F32;
+            const int type = kind == 1 ? 2 : shape % 4 == 3 ? 1 : 0; /* bf16, f16, f32 */
+            l.dtype = dtypes[type];
             for (size_t r = 0; r < l.n_rows; r++) {
                 static const float bias_of[] = { 3.0f, -2.0f, -INFINITY };
                 samp_logit_bias bias[3];
@@ -556,13 +557,13 @@ static bool long_rows(void)
                 for (size_t i = 0; i < l.n_vocab; i++) {
                     float x = kind == 2 ? 1.0f : (float)normal_fast(&s) * (kind ? 1.0f : 3.0f);
                     if (kind == 3 && real_rows) x = real_logit(r * REAL_WIDTH + i);
-                    store(SAMP_F32, t.data, r * l.n_vocab + i, x);
+                    store(l.dtype, t.data, r * l.n_vocab + i, x);
                 }
             }
             t.wishes = (uint64_t)shape;
             for (int i = 0; i < 3 && good; i++) { /* a chain that is kept gets other steps when that changes */
                 t.with_logprobs = i == 1;
-                good = play_batch(&t, 0, &l);
+                good = play_batch(&t, type, &l);
             }
             if (!good) printf("  kind %d, shape %d\n", kind, shape);
             free_chains(&t, l.n_rows);
@@ -1275,6 +1276,36 @@ static bool unknown_kinds(void)
     return stage_free(&t, good && !failed, "unknown kinds");
 }
 
+/* Where there is no device, the same calls sample on the CPU. */
+static bool no_device(void)
+{
+    enum { N = 300 };
+    bool good = true;
+    int status = 1;
+    if (samp_gpu_available()) return true; /* all others are about that */
+    samp_gpu_config config = { 0, 2, N, SAMP_F32, false, false, 0 };
+    static float data[2 * N];
+    source s = source_seed(5);
+    for (size_t i = 0; i < 2 * N; i++) data[i] = (float)normal_fast(&s);
+    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_sampler *rows[2], *alike[2];
+    samp_logits l = { data, SAMP_F32, 2, N, 0, NULL, NULL, 0, NULL, 0 };
+    CHECK(gpu && status == SAMP_OK && !strcmp(samp_gpu_device_name(gpu), "cpu"));
+    for (int r = 0; r < 2; r++) {
+        rows[r] = chain_of(samp_init_top_p(0.9f, 1), samp_init_dist((uint64_t)r), NULL);
+        alike[r] = samp_clone(rows[r]);
+    }
+    for (int i = 0; i < 5 && good; i++) {
+        samp_token out[2] = { -1, -1 };
+        CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK);
+        for (int r = 0; r < 2; r++) CHECK(out[r] >= 0 && out[r] == samp_sample(alike[r], data + r * N, N));
+    }
+    CHECK(samp_gpu_perf(gpu).n_cpu == 10 && samp_gpu_perf(gpu).n_device == 0);
+    for (int r = 0; r < 2; r++) samp_free(rows[r]), samp_free(alike[r]);
+    samp_gpu_free(gpu);
+    return good;
+}
+
 /* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
 static bool errors(void)
 {
@@ -1354,6 +1385,7 @@ static bool errors(void)
 }
 
 #define TESTS(X)                                                                                                     \
+    X(no_device)                                                                                                     \
     X(errors)                                                                                                        \
     X(plans)                                                                                                         \
     X(unknown_kinds)                                                                                                 \
