@@ -13,7 +13,7 @@ test, or the same program.
 What is found is kept in FOLDER/seed-N, one line a mutant: the next run with the same seed and headers goes on behind it
 (--minutes stops one in between), and --again plays only those that had survived, against the tests as they are now.
 """
-import argparse, hashlib, os, random, re, resource, shutil, subprocess, sys, time
+import argparse, hashlib, json, os, random, re, resource, shutil, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLAGS = ["-std=c11", "-O0", "-w", "-I."]
@@ -99,34 +99,59 @@ class Bench:
     """A copy of the tree in which mutants are built; programs that only link with the library are compiled once."""
 
     def __init__(self, folder):
-        self.folder = folder
-        shutil.rmtree(folder, ignore_errors=True)
-        os.makedirs(folder)
+        self.folder, self.kept = folder, os.path.join(folder, "kept.json")
+        self.sources = {f[5:-2]: "tests/" + f for f in sorted(os.listdir(os.path.join(ROOT, "tests")))
+                        if re.match(r"test_\w+\.c$", f)}
+        self.sources.update(library="tests/library.c", gpu="tests/gpu/test_gpu.c")
+        self.text = {t: open(os.path.join(ROOT, f)).read() for t, f in self.sources.items()}
+        self.linked = [t for t, text in self.text.items()
+                       if "define SAMPLING_IMPLEMENTATION" not in text and t not in ("library", "gpu")]
+        if not self.is_as_it_was():
+            self.make()
+        with open(self.kept) as f:
+            self.seconds = json.load(f)["seconds"]
+        self.plain = {t: open(os.path.join(folder, "plain", t + ".o"), "rb").read() for t in self.sources}
+        self.caught = dict.fromkeys(self.seconds, 0)
+
+    def stamp(self):
+        """Of the headers and of all that the tests read."""
+        names = [os.path.join(ROOT, n) for n in HEADERS]
+        for where, _, files in os.walk(os.path.join(ROOT, "tests")):
+            names += [os.path.join(where, f) for f in files if f.endswith((".c", ".h"))]
+        return hashlib.sha256(b"".join(open(n, "rb").read() for n in sorted(names))).hexdigest()
+
+    def is_as_it_was(self):
+        """Has an earlier run compiled and timed these tests? Then its tree is good, but for a mutant in the headers."""
+        if not os.path.exists(self.kept) or json.load(open(self.kept))["stamp"] != self.stamp():
+            return False
+        for name in HEADERS:
+            shutil.copy(os.path.join(ROOT, name), self.folder)
+        for t in self.sources:
+            shutil.copy(os.path.join(self.folder, "plain", t + ".o"), os.path.join(self.folder, t + ".o"))
+        return True
+
+    def make(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(os.path.join(self.folder, "plain"))
         for name in ("tests", "bench"):
-            shutil.copytree(os.path.join(ROOT, name), os.path.join(folder, name),
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name),
                             ignore=shutil.ignore_patterns("corpus", "node_modules"))
         for name in HEADERS:
-            shutil.copy(os.path.join(ROOT, name), folder)
-        self.sources = {f[5:-2]: "tests/" + f for f in sorted(os.listdir(os.path.join(folder, "tests")))
-                        if re.match(r"test_\w+\.c$", f)}
-        self.text = {t: open(os.path.join(folder, f)).read() for t, f in self.sources.items()}
-        self.linked = [t for t, text in self.text.items() if "define SAMPLING_IMPLEMENTATION" not in text]
-        self.sources.update(library="tests/library.c", gpu="tests/gpu/test_gpu.c")
-        self.plain = {t: self.compile(t) for t in self.sources}
-        missing = [t for t, code in self.plain.items() if code is None]
-        if missing:
-            sys.exit("mutate.py: " + self.sources[missing[0]] + " does not compile")
-        self.seconds, self.caught = {}, {}
-        print("mutate: all is compiled", flush=True)
+            shutil.copy(os.path.join(ROOT, name), self.folder)
         for t in self.sources:
-            if t == "library":
-                continue
-            self.link(t)
-            status, self.seconds[t] = self.play(t)
-            self.caught[t] = 0
-            if status:
-                sys.exit(f"mutate.py: {t} fails without a mutant")
-        print("mutate: seconds of each test:", *(f"{t} {n:.1f}" for t, n in self.seconds.items()), flush=True)
+            if self.compile(t) is None:
+                sys.exit("mutate.py: " + self.sources[t] + " does not compile")
+            shutil.copy(os.path.join(self.folder, t + ".o"), os.path.join(self.folder, "plain"))
+        seconds = {}
+        for t in self.sources:
+            if t != "library":
+                self.link(t)
+                status, seconds[t] = self.play(t)
+                if status:
+                    sys.exit(f"mutate.py: {t} fails without a mutant")
+        print("mutate: seconds of each test:", *(f"{t} {n:.1f}" for t, n in seconds.items()), flush=True)
+        with open(self.kept, "w") as f:
+            json.dump({"stamp": self.stamp(), "seconds": seconds}, f)
 
     def compile(self, name):
         """Makes NAME.o, and returns its bytes; None: it does not compile."""

@@ -603,7 +603,8 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
 {
     samp_token_data_array cur;
     sampi_sampler *s = (sampi_sampler *)chain;
-    bool moves = s->rng == SAMP_RNG_MT19937; /* a draw moves it on, and it is put back */
+    /* a draw moves it on, and it is put back */
+    bool moves = s->rng == SAMP_RNG_MT19937 || s->kind == SAMPI_MIROSTAT_V2;
     samp_set_position(chain, position);
     if (moves) sampi_save_state(s);
     int status = candidates(&cur, p->work, row, n);
@@ -686,6 +687,49 @@ static bool mirostat_at_the_edge(void)
     }
     if (good && met < rows / 5) printf("only %d edges\n", met), good = false;
     return end(&p, good, "mirostat at the edge of a draw");
+}
+
+static size_t left_by_mirostat(player *p, float tau, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *s = samp_init_mirostat_v2(1, tau, 0.1f);
+    candidates(&cur, p->work, row, n);
+    sampi_apply_steps((sampi_sampler *)s, &cur);
+    samp_free(s);
+    return cur.size;
+}
+
+/* mirostat_v2 cuts at a logit that depends on the row's sum: where one token more is left, to the last bit of tau, an
+   estimate of the sum leaves it open which it is. */
+static bool mirostat_cuts_at_the_edge(void)
+{
+    enum { N = 9000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int i = 0; i < (quick() ? 8 : 40) && good; i++) {
+        source s = source_seed((uint64_t)i);
+        normal_row(&s, p.row, N, i % 2 ? 2.0 : 1.0);
+        float lo = 5.5f + 0.05f * (float)(i % 16), hi = lo + 0.05f;
+        size_t left = left_by_mirostat(&p, lo, p.row, N);
+        AT("mirostat_v2's cut at the edge, row %d", i);
+        if (left == left_by_mirostat(&p, hi, p.row, N)) printf("no edge in row %d\n", i), good = false;
+        while (good && nextafterf(lo, hi) != hi) {
+            float mid = lo + 0.5f * (hi - lo);
+            if (left_by_mirostat(&p, mid, p.row, N) == left)
+                lo = mid;
+            else
+                hi = mid;
+        }
+        for (int k = 0; k < 4 && good; k++, lo = nextafterf(lo, 0.0f), hi = nextafterf(hi, FLT_MAX)) {
+            samp_sampler *below = samp_init_mirostat_v2(1, lo, 0.1f), *above = samp_init_mirostat_v2(1, hi, 0.1f);
+            good = expect(&p, below, p.row, N, DEFINED, (uint64_t)k) &&
+                   expect(&p, above, p.row, N, DEFINED, (uint64_t)k);
+            samp_free(below);
+            samp_free(above);
+        }
+    }
+    return end(&p, good, "mirostat_v2's cut at the edge");
 }
 
 /* Chains in which the largest logit decides alone. */
@@ -1662,6 +1706,7 @@ static bool arrays(void)
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
     X(mirostat_drifts)                                                                                               \
+    X(mirostat_cuts_at_the_edge)                                                                                     \
     X(mirostat_at_the_edge)                                                                                          \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
