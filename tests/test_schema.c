@@ -83,6 +83,58 @@ static void test_json_refuses(void **state)
     }
 }
 
+/* Escapes at the edges of what they may say, white space of all kinds, and each end of a line counts once. */
+static void test_json_edges(void **state)
+{
+    (void)state;
+    static const char good[] =
+        "\r\n\t [\"\\u00e9\\u0800\\uFFFF\\uE000\\uD7fF\\udbff\\udfff\\/\\b\\f\\n\\r\\t\\\\\\\"\" ,\r1\t]\n";
+    static const char want[] =
+        "\xc3\xa9\xe0\xa0\x80\xef\xbf\xbf\xee\x80\x80\xed\x9f\xbf\xf4\x8f\xbf\xbf/\b\f\n\r\t\\\"";
+    static const char *const bad[] = { "\"\\",
+                                       "\"\\u",
+                                       "\"\\u\"",
+                                       "\"\\u12",
+                                       "\"\\u00G0\"",
+                                       "\"\\u00`0\"",
+                                       "\"\\ud83d\"",
+                                       "\"\\ud83d",
+                                       "\"\\ud83dx\"",
+                                       "\"\\ud83d\\",
+                                       "\"\\ud83d\\n\"",
+                                       "\"\\ud83d\\u0041\"",
+                                       "\"\\ud83d\\ud83d\"",
+                                       "\"\\ud83d\\ue000\"",
+                                       "\"\\ud83d\\u12\"",
+                                       "\"\xe0\x80\x80\"",
+                                       "\"\xf0\x8f\xbf\xbf\"",
+                                       "\"\xf0\x9f\x98",
+                                       "\"\xff\"",
+                                       "\"\x80\"",
+                                       "{\"a\":1,\"a\":1}",
+                                       "[\x0b]",
+                                       "[1\x0c]" };
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_ok(sampi_json_read(&doc, good, strlen(good), &error));
+    int32_t text = doc.nodes[0].first;
+    assert_num(doc.strings[doc.nodes[text].text].n, sizeof want - 1);
+    assert_memory_equal(doc.bytes + doc.strings[doc.nodes[text].text].at, want, sizeof want - 1);
+    sampi_json_free(&doc);
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        size_t n = strlen(bad[i]);
+        char *copy = (char *)malloc(n); /* ends with its last byte */
+        assert_non_null(copy);
+        memcpy(copy, bad[i], n);
+        if (sampi_json_read(&doc, copy, n, &error) != SAMP_E_FORMAT) test_fail(__FILE__, __LINE__, "%s", bad[i]);
+        free(copy);
+    }
+    static const char lines[] = "[1,\r2,\n3,\r\n4,\n\r x]";
+    assert_num(sampi_json_read(&doc, lines, strlen(lines), &error), SAMP_E_FORMAT);
+    assert_num(error.line, 6);
+    assert_num(error.column, 2);
+}
+
 /* ------------------------------------------------------------------------------------------------- schemas */
 
 /* Documents one behind the other, each on a line of its own. */
@@ -725,14 +777,15 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),   cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_types),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_objects),         cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_applicators),     cmocka_unit_test(test_references),
+        cmocka_unit_test(test_opposites),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
