@@ -258,7 +258,7 @@ lint-long: | $(B)
 cover: | $(B)
 	@python3 tests/cover.py $(B)/cover $(ARGS)
 
-## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --light"; hours, goes on where it was)
 mutate: | $(B)
 	@python3 tests/mutate.py $(B)/mutate $(ARGS)
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""cover.py - what of both headers the tests run: lines and branches of each part, by gcov (gcc, -O0, x86-64's kernels),
-   all tests in short (some minutes).
+"""cover.py - what of both headers the tests run: lines and branches of each part, by gcov (gcc, -O0, x86-64's
+   kernels), all tests in short (some minutes).
 
    cover.py FOLDER [TEST...]
 
-With TEST (test_kv, test_gpu) only these are run, and added to what is in the folder, of the same headers. A branch is one
-of a function's: a kernel's counts once for each instruction set. Of what is put into other functions, with constants for
-its parameters, gcov does not tell the functions: there a line counts as taken both ways or not. What nothing can reach is in tests/cover.txt, with its
-reason, and is not counted; what is left is in FOLDER/missed. An entry that a test does reach is told, and fails.
+With TEST (test_kv, test_gpu) only these are run, and added to what is in the folder, of the same headers. A branch is
+one of a function's: a kernel's counts once for each instruction set. Of what is put into other functions, with
+constants for its parameters, gcov does not tell the functions: there a line counts as taken both ways or not. What
+nothing can reach is in tests/cover.txt, with its reason, and is not counted; what is left is in FOLDER/missed. An entry
+that a test does reach is told, and fails.
 """
 import collections, glob, gzip, json, os, re, shutil, subprocess, sys
 
@@ -21,7 +22,8 @@ HEADERS = ("sampling.h", "sampling_gpu.h")
 
 def run(command, where, log, **more):
     with open(log, "w") as f:
-        return subprocess.run(command, cwd=where, stdout=f, stderr=subprocess.STDOUT, env=dict(os.environ, **more)).returncode == 0
+        env = dict(os.environ, **more)
+        return subprocess.run(command, cwd=where, stdout=f, stderr=subprocess.STDOUT, env=env).returncode == 0
 
 
 def build(command, where):
@@ -30,7 +32,7 @@ def build(command, where):
 
 
 def play(out, name):
-    """Builds a test program and runs it; its counts are in its own folder, or in the library's if it is linked with it."""
+    """Builds a test program and runs it; its counts are in its own folder, or in the library's that it is linked with."""
     source = os.path.join(ROOT, "tests", "gpu/test_gpu.c" if name == "test_gpu" else name + ".c")
     inside = "define SAMPLING_IMPLEMENTATION" in open(source).read()
     folder = os.path.join(out, name if inside else "library")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mutate.py - small changes all over both headers, one at a time: which share of them do the tests catch?
 
-   mutate.py FOLDER [--seed N] [--count 100] [--minutes M] [--only sampling_gpu.h] [--again] [--list]
+   mutate.py FOLDER [--seed N] [--count 100] [--minutes M] [--only sampling_gpu.h] [--light] [--again] [--list]
 
 A mutant is a comparison, a connective, a constant, a sign or a statement that is another one or gone, or two arguments
 that have changed places, drawn by the seed among all places of the code. One that does not compile, or to the same
@@ -12,6 +12,7 @@ test, or the same program.
 
 What is found is kept in FOLDER/seed-N, one line a mutant: the next run with the same seed and headers goes on behind it
 (--minutes stops one in between), and --again plays only those that had survived, against the tests as they are now.
+--light leaves out the tests that take long, unless they are about the place: what survives then wants an --again.
 """
 import argparse, hashlib, json, os, random, re, resource, shutil, subprocess, sys, time
 
@@ -21,6 +22,7 @@ LIBS = ["-lcmocka", "-lm", "-lpthread"]
 HEADERS = ("sampling.h", "sampling_gpu.h")
 IN_SHORT = {"SAMP_TEST_QUICK": "1", "SAMP_TEST_STOP": "1", "CMOCKA_TEST_ABORT": "1"}
 MEMORY = 6 << 30  # what a mutant may ask for
+LONG = 6  # seconds of a test that --light leaves out
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+"}
 OPERATOR = re.compile(r" (<=|>=|==|!=|<|>|&&|\|\||\+|-) ")
 NUMBER = re.compile(r"(?<![\w.\"'])(\d+)(?![\w.\"'])")
@@ -30,17 +32,18 @@ CALL = re.compile(r"(\w+)\(([\w.\->]+), ([\w.\->]+)\)")
 # which tests are about a part
 ABOUT = {"kv": ["kv"], "llama_cpp": ["llama"], "grammar": ["grammar", "naive"], "json": ["schema", "settings", "peers"],
          "schema": ["schema", "naive"], "state": ["state"], "rollback": ["rollback"], "batch": ["batch"],
-         "operator": ["operator"], "settings": ["settings"], "params": ["params", "settings"], "verify": ["verify", "drafts"],
-         "peers": ["peers"], "shards": ["shards"], "drafts": ["drafts"], "constraints": ["constraints"], "gumbel": ["gumbel"],
-         "describe": ["chain", "params"], "chain": ["chain", "status"], "sample": ["status", "chain"], "apply": ["fast"],
-         "array": ["math", "samplers"], "kernels": ["math", "fast"], "scalar": ["math", "fast"], "vectors": ["math", "fast"],
-         "passes": ["math", "fast"], "dispatch": ["isa", "math"], "math": ["math"], "rng": ["rng", "math"],
-         "llama": ["reference", "samplers", "fast"], "fast": ["fast"], "logits": ["samplers", "reference"],
-         "truncation": ["samplers", "reference"], "temperature": ["samplers"], "selection": ["samplers", "stats"]}
+         "operator": ["operator"], "settings": ["settings"], "params": ["params", "settings"], "peers": ["peers"],
+         "verify": ["verify", "drafts"], "shards": ["shards"], "drafts": ["drafts"], "constraints": ["constraints"],
+         "describe": ["chain", "params"], "chain": ["chain", "status"], "sample": ["status", "chain"],
+         "apply": ["fast"], "array": ["math", "samplers"], "kernels": ["math", "fast"], "scalar": ["math", "fast"],
+         "vectors": ["math", "fast"], "passes": ["math", "fast"], "dispatch": ["isa", "math"], "math": ["math"],
+         "rng": ["rng", "math"], "llama": ["reference", "samplers", "fast"], "fast": ["fast"],
+         "logits": ["samplers", "reference"], "truncation": ["samplers", "reference"], "temperature": ["samplers"],
+         "selection": ["samplers", "gumbel", "stats"]}
 
 # what a test must define to call an optional part
-NEEDED = {"kv": "KV", "llama_cpp": "LLAMA", "grammar": "GRAMMAR", "schema": "GRAMMAR", "json": "GRAMMAR|PEERS", "peers": "PEERS",
-          "shards": "SHARDS", "drafts": "DRAFTS", "constraints": "CONSTRAINTS"}
+NEEDED = {"kv": "KV", "llama_cpp": "LLAMA", "grammar": "GRAMMAR", "schema": "GRAMMAR", "json": "GRAMMAR|PEERS",
+          "peers": "PEERS", "shards": "SHARDS", "drafts": "DRAFTS", "constraints": "CONSTRAINTS"}
 
 
 def code_lines(text):
@@ -79,7 +82,7 @@ def section(text, number):
 
 
 def run(command, where, cpu=600, **more):
-    """(status, seconds of the CPU). A busy machine is no hang: what is limited is the CPU's time, and an hour in all."""
+    """(status, seconds of the CPU). A busy machine is no hang: what is limited is the CPU's time."""
     def limits():
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -98,7 +101,8 @@ def run(command, where, cpu=600, **more):
 class Bench:
     """A copy of the tree in which mutants are built; programs that only link with the library are compiled once."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, light):
+        self.light = light
         self.folder, self.kept = folder, os.path.join(folder, "kept.json")
         self.sources = {f[5:-2]: "tests/" + f for f in sorted(os.listdir(os.path.join(ROOT, "tests")))
                         if re.match(r"test_\w+\.c$", f)}
@@ -175,7 +179,7 @@ class Bench:
         needed = re.compile(r"define SAMPLING_(%s)\b" % NEEDED[part] if part in NEEDED else "")
         cost = lambda t: (self.seconds[t] + (0.2 if t in self.linked else 8)) / (1 + self.caught[t])
         rest = [t for t in self.seconds if t not in first and not gpu and needed.search(self.text[t])]
-        return first + sorted(rest, key=cost)
+        return first + [t for t in sorted(rest, key=cost) if not (self.light and self.seconds[t] > LONG)]
 
     def catches(self, test, changed):
         """Does this test fail? Not if its code is what it was."""
@@ -184,7 +188,7 @@ class Bench:
                 return False
         elif self.compile(test) == self.plain[test]:
             return False
-        return not self.link(test) or self.play(test, int(20 + 8 * self.seconds[test]))[0] != 0
+        return not self.link(test) or self.play(test, int(5 + 4 * self.seconds[test]))[0] != 0
 
     def try_mutant(self, part, gpu):
         """The test that catches what the headers in the folder are now; "" for none, None if it is no mutant."""
@@ -226,6 +230,7 @@ def main():
     options.add_argument("--count", type=int, default=100)
     options.add_argument("--minutes", type=float, default=1e9)
     options.add_argument("--only", default="")
+    options.add_argument("--light", action="store_true", help="without the tests that take long")
     options.add_argument("--again", action="store_true", help="only those that have survived")
     options.add_argument("--list", action="store_true", help="print the mutants, and run nothing")
     o = options.parse_args()
@@ -241,11 +246,12 @@ def main():
     found = known(path, hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest())
     bench = None
     for i, (n, number, what, new) in enumerate(mutants):
-        if sum(by is not None for by in found.values()) >= o.count and i not in found or time.time() - start > 60 * o.minutes:
+        total = sum(by is not None for by in found.values())
+        if (total >= o.count and i not in found) or time.time() - start > 60 * o.minutes:
             break
         if i in found and not (o.again and found[i] == "") or i not in found and o.again:
             continue
-        bench = bench or Bench(os.path.join(o.folder, "tree"))
+        bench = bench or Bench(os.path.join(o.folder, "tree"), o.light)
         text = texts[n][:]
         text[number] = new
         with open(os.path.join(bench.folder, n), "w") as f:
