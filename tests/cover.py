@@ -32,7 +32,7 @@ def build(command, where):
 
 
 def play(out, name):
-    """Builds a test program and runs it; its counts are in its own folder, or in the library's that it is linked with."""
+    """Builds a test program and runs it; its counts are in its folder, or in that of the library it needs."""
     source = os.path.join(ROOT, "tests", "gpu/test_gpu.c" if name == "test_gpu" else name + ".c")
     inside = "define SAMPLING_IMPLEMENTATION" in open(source).read()
     folder = os.path.join(out, name if inside else "library")
