@@ -2409,8 +2409,10 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
                id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
      pick      those with x >= floor from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
      count     how many elements are >= floor.
-     weights   w [n] (slack 16) = sampi_weight(max, x).
-     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
+     weights   w [n] (slack 16) = sampi_weight(max, x), and e [n] (slack 16) = e^(x - max), for probs; each may be NULL.
+               Returns the sum of the weights.
+     probs     p [n] (slack 16) = (float)(2^40 e / z) of x's e, not rounded before the division; masked: 0. p may lie
+               where e does.
      mass      the sum of w [n] (slack 16, of which up to 15 elements are read) over x [i] >= floor.
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
@@ -2466,8 +2468,8 @@ typedef struct sampi_kernels {
     size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                    int32_t *id_out);
     size_t (*count)(const float *x, size_t n, float floor);
-    void (*weights)(const float *x, size_t n, float max, uint64_t *w);
-    void (*probs)(const float *x, size_t n, float max, double z, float *p);
+    uint64_t (*weights)(const float *x, size_t n, float max, uint64_t *w, double *e);
+    void (*probs)(const float *x, const double *e, size_t n, float max, double z, float *p);
     uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float floor);
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
@@ -2595,13 +2597,21 @@ static size_t sampi_count_scalar(const float *x, size_t n, float floor)
     return count;
 }
 
-static void sampi_weights_scalar(const float *x, size_t n, float max, uint64_t *w)
+static uint64_t sampi_weights_scalar(const float *x, size_t n, float max, uint64_t *w, double *e)
 {
-    for (size_t i = 0; i < n; i++) w[i] = sampi_weight(max, x[i]);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t weight = sampi_weight(max, x[i]);
+        if (w) w[i] = weight;
+        if (e) e[i] = sampi_exp(max, x[i]) / (double)SAMPI_ONE;
+        sum += weight;
+    }
+    return sum;
 }
 
-static void sampi_probs_scalar(const float *x, size_t n, float max, double z, float *p)
+static void sampi_probs_scalar(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
+    (void)e; /* without fma sets have it not to the last bit */
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
@@ -2855,7 +2865,6 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
@@ -2938,7 +2947,6 @@ SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     if (half) return SAMPI_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
     return SAMPI_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
-SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
@@ -2983,9 +2991,10 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
 
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(select)((V(m))(a > b), a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(select)((V(m))(a < b), a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { V(q) m = (V(q))(a > b); return (V(d))(((V(q))a & m) | ((V(q))b & ~m)); }
+/* Lane by lane: compilers see one operation in it, where the machine has one. */
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { for (int k = 0; k < 2; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
@@ -3022,7 +3031,6 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 }
 SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
     { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
-SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 3, 4, 5, 6); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -3090,7 +3098,6 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
 #if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
-SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
 SAMPI_OP V(q) V(loadq_where)(V(m) m, int half, const uint64_t *p) { return V(loadq)(p) & V(spread)(m, half); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v) { return sum + (v & V(spread)(m, half)); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
@@ -3351,7 +3358,7 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 
 /* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
    doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
-SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
+SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
 {
     static const double coefficient[8] = {
         SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0
@@ -3379,67 +3386,63 @@ SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 }
 
 /* The 2 SAMPI_W logits l anew, one by one. */
-SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(d) * w, V(d) * s)
+SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < 2 * SAMPI_W; i++) {
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
         float x = l[i / SAMPI_W][i % SAMPI_W];
         uint64_t weight = sampi_weight(max, x);
+        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_ONE;
         w[k][lane] = SAMPI_INT + (double)weight;
         s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
     }
 }
 
-/* w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s: doubles,
-   each SAMPI_INT larger. */
-SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(d) * w, V(d) * s)
+/* e^d and w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s:
+   doubles, w and s SAMPI_INT larger. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
-    V(d) d[4], e[4];
-    V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
+    V(d) d[4];
+    V(q) doubt = V(exp)(l, V(alld)((double)max), d, e);
     SAMPI_FOUR w[k] = V(fmad)(e[k], scale, one);
     if (with_s) SAMPI_FOUR s[k] = V(fmad)(one - w[k], d[k], one);
     if (!SAMPI_FUSED) SAMPI_FOUR doubt |= V(unsure)(e[k] * scale, w[k] - one);
     if (!SAMPI_FUSED && with_s) SAMPI_FOUR doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
-    if (V(doubtful)(doubt)) V(redo)(l, max, w, s);
+    if (V(doubtful)(doubt)) V(redo)(l, max, e, w, s);
 }
 /* The integer in one of them. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
-SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
+SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
 {
     V(f) l[2];
-    V(d) v[4], s[4];
+    V(d) e[4], w[4], s[4];
+    V(q) v[4], sum = V(allq)(0);
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
-        V(exact)(l, max, false, v, s);
-        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(v[k]); /* else gcc computes what may not be stored late */
-        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, V(whole)(v[k]));
+        V(exact)(l, max, false, e, w, s);
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* else gcc computes what may not be stored late */
+        SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
+        const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
+        if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
+        if (e_out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)((uint64_t *)e_out + i + SAMPI_W / 2 * k, (V(q))e[k]);
     }
+    return V(hsumq)(sum);
 }
 
-SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, float *p)
+/* Without fma e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
+SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
-    const V(d) vmax = V(alld)((double)max), vz = V(alld)(z / (double)SAMPI_ONE);
-    V(f) l[2], out[2];
-    V(d) d[4], e[4];
-    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
-        V(take)(x + i, n - i, 2, l);
-        V(q) doubt = V(exps)(l, vmax, d, e);
-        SAMPI_FOUR e[k] = e[k] / vz;
-        for (int k = 0; k < 2; k++) out[k] = V(narrow)(e[2 * k], e[2 * k + 1]);
-        /* Without fma e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
-        const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
-        for (int k = 0; k < 2 && !SAMPI_FUSED; k++)
-            doubt |= (V(q))(V(narrow)(e[2 * k] * less, e[2 * k + 1] * less) !=
-                            V(narrow)(e[2 * k] * more, e[2 * k + 1] * more));
-        if (V(doubtful)(doubt)) {
-            sampi_probs_scalar(x + i, n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W, max, z, p + i);
-            continue;
-        }
-        for (int k = 0; k < 2; k++)
-            if (k == 0 || SAMPI_W < 16 || n - i > SAMPI_W)
-                V(store)(p + i + SAMPI_W * k, V(keep)(V(ge)(l[k], V(all)(-FLT_MAX)), out[k]));
+    const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
+    const V(d) vz = V(alld)(z / (double)SAMPI_ONE);
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(d) a = V(loadd)(e + i) / vz, b = V(loadd)(e + i + SAMPI_W / 2) / vz;
+        V(f) down = V(narrow)(a * less, b * less), above = V(narrow)(a * more, b * more);
+        if (SAMPI_FUSED || !V(any)(V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above)))
+            V(store)(p + i, V(narrow)(a, b));
+        else
+            sampi_probs_scalar(x + i, e + i, n - i < SAMPI_W ? n - i : SAMPI_W, max, z, p + i);
     }
 }
 
@@ -3461,18 +3464,17 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
     V(q) z = V(allq)(0), s = z, above = z;
     V(t) count = { 0 };
+    V(m) in[2];
     V(f) x2[2], l[2];
-    V(d) w[4], ws[4];
+    V(d) e[4], w[4], ws[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
         count = V(tally)(count, V(ge)(x2[0], low), V(ge)(x2[1], low));
-        for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
-        V(exact)(l, max, with_s, w, ws);
+        for (int k = 0; k < 2; k++) in[k] = V(ge)(x2[k], lo), l[k] = x2[k] * vr;
+        V(exact)(l, max, with_s, e, w, ws);
         SAMPI_FOUR z += (V(q))w[k];
         if (with_s) SAMPI_FOUR s += (V(q))ws[k];
-        if (!with_above) continue;
-        V(take)(x + i, n - i, 2, x2); /* again: registers are few */
-        SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, V(whole)(w[k]));
+        if (with_above) SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, V(whole)(w[k]));
     }
     /* z and s are sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
     const uint64_t large = (n + 2 * SAMPI_W - 1) / (2 * SAMPI_W) * (2 * SAMPI_W) * sampi_bits(SAMPI_INT);
@@ -3535,21 +3537,21 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
 }
 
 #if SAMPI_W < 16
+/* Nearly always each id is one more than the last; else the ids decide one by one. */
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
-    V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
+    V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
         const float *at = (const float *)(const void *)(d + i);
         V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
         SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
-        V(i) id = (V(i))V(field)(v, 0);
-        bad |= id | (id - V(before)(last, id) - 1);
-        last = id;
+        other |= (V(i))V(field)(v, 0) ^ next;
+        next += V(alli)(SAMPI_W);
         V(store)(x + i, V(field)(v, 1));
     }
-    bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
-    return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
+    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(any)((V(m))(other != 0))) return sampi_split_scalar(d, n, x);
+    return sampi_split_scalar(d + i, n - i, x + i) && (i == n || d[i].id > d[i - 1].id);
 }
 
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
@@ -3589,7 +3591,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
             l[k] = V(select)(V(ge)(l[k], low), finite, l[k]) - V(all)(max);
             V(store)(at + SAMPI_W * k, l[k]);
         }
-        (void)V(exps)(l, zero, d, y);
+        (void)V(exp)(l, zero, d, y);
         for (int k = 0; k < 2; k++) {
             V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
             V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
@@ -3745,18 +3747,18 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
 {
     float x[SAMPI_TRY], p[SAMPI_TRY + SAMPI_LINE];
-    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
+    double e[SAMPI_TRY + SAMPI_LINE];
+    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total, hash = 0;
     sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
     double z, s;
     sampi_try_row(x, 0);
-    k->weights(x, SAMPI_TRY, 1.5f, w);
-    k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
+    total = k->weights(x, SAMPI_TRY, 1.5f, w, e);
+    k->probs(x, e, SAMPI_TRY, 1.5f, 3e12, p);
     k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
     k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
     k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
     for (int i = 0; i < SAMPI_TRY; i++) {
         double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
-        total += w[i];
         sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
         sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
     }
@@ -4076,9 +4078,11 @@ static double sampi_entropy(const sampi_sums *sums)
 static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
+    double e[SAMPI_TILE + 16];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->probs(x, n, sums->max, (double)sums->z, p);
+        (void)sampi_use()->weights(x, n, sums->max, NULL, e);
+        sampi_use()->probs(x, e, n, sums->max, (double)sums->z, p);
         for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
 }
@@ -5647,7 +5651,7 @@ static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_
     if (kind != SAMPI_P_LESS) return sums->s;
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->weights(x, n, sums->max, w);
+        sampi_use()->weights(x, n, sums->max, w, NULL);
         squares += sampi_squares(w, n);
     }
     return squares;
@@ -9690,9 +9694,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 /* All of a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
-    uint64_t *w = row->work->w;
-    row->k->weights(row->x, row->n, row->top, w);
-    uint64_t z = row->k->mass(row->x, w, row->n, -FLT_MAX);
+    uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
@@ -9714,8 +9716,7 @@ static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share,
     for (want = want > min_keep ? want : min_keep; want < row->n / 64; want *= 4) {
         sampi_row head = *row;
         sampi_gather_first(&head, want);
-        head.k->weights(head.x, head.n, range->max, w);
-        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_mass_hi(range, share)) continue;
+        if (head.k->weights(head.x, head.n, range->max, w, NULL) < sampi_mass_hi(range, share)) continue;
         sampi_prefix prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
         if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
             *range = sampi_exact(row, range->max, false);
@@ -9737,9 +9738,8 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
     uint64_t left_out = (z - sampi_mulhi(share, z)) / 32, noise = left_out / 8;
     size_t n = 0;
     for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_logit_of(row, sampi_element_at(row, i));
-    row->k->weights(l, n, range->max, w);
+    uint64_t all = row->k->weights(l, n, range->max, w, NULL);
     sampi_values sample = { row->k, l, w, n, range->max };
-    uint64_t all = sampi_mass_above(&sample, -FLT_MAX);
     if (all <= left_out + noise) return false;
     *high = sampi_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
     *low = sampi_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
@@ -9764,7 +9764,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
         m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
     if (m == 0) return SAMPI_DECLINED;
     k->scale(x, m, row->r, x);
-    k->weights(x, m, range->max, work->w);
+    k->weights(x, m, range->max, work->w, NULL);
     sampi_row band = *row;
     sampi_set_tokens(&band, x, work->id, m);
     (void)sampi_scan(&band);
@@ -9919,7 +9919,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     sampi_start(&it, &head);
     for (size_t at = 0, n; at < head.n; at += n) {
         n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
-        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w);
+        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w, NULL);
         sum += sampi_squares(w, n);
     }
     range->s_lo = (double)sum;
@@ -9993,7 +9993,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
         sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
     }
-    head.k->weights(head.x, head.n, range.max, w);
+    head.k->weights(head.x, head.n, range.max, w, NULL);
     sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     if (!reach.is_sure) {
         range = sampi_exact(row, range.max, false);
@@ -10086,7 +10086,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
     for (size_t i = 0; i < row->n; i += SAMPI_TILE) {
         const float *x = row->x + i;
         size_t len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
-        k->weights(x, len, max, w);
+        k->weights(x, len, max, w, NULL);
         inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
         n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, t->y + n, t->place + n);
         n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, t->y + n, t->place + n);
@@ -10097,7 +10097,7 @@ static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_b
 /* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
 static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
-    k->weights(t->y, t->n, (float)o->max, t->w);
+    k->weights(t->y, t->n, (float)o->max, t->w, NULL);
     for (size_t i = 0; i < t->n; i++) {
         samp_token_data token = { 0, t->y[i], 0.0f };
         t->y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
@@ -10364,10 +10364,10 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
     if (n <= 2) return rest == 0;
     const float *l = sampi_sorted_logits(row);
-    k->weights(l, n, max, w);
+    const uint64_t z = k->weights(l, n, max, w, NULL);
     for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
     if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
-    bool is_flat = sampi_tail_is_flat(total, k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1));
+    bool is_flat = sampi_tail_is_flat(total, z + rest * (w[n - 1] + 1));
     if (rest && is_flat) return false;
     uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
     size_t i = 0;
@@ -10472,9 +10472,9 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
-    double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
-    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
-    row->k->probs(row->x, row->n, row->top, z, l);
+    double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
+    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
+    row->k->probs(row->x, e, row->n, row->top, z, l);
     row->k->adapt(l, row->n, 1.0f, aim);
     bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
     for (size_t i = 0; i < row->n && !is_full; i++)
@@ -11949,12 +11949,34 @@ static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_piec
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The sum of the weights of the n candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
+   nearly all are left; else NULL. */
+static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, float max, double **e_out)
+{
+    const sampi_row *row = &view->row;
+    double *e = (double *)(void *)row->work->w;
+    bool is_sparse = !view->drops && sampi_is_compact(row), is_free = (const void *)row->x != row->work->w;
+    sampi_pieces it;
+    uint64_t z = 0;
+    size_t next = 0;
+    *e_out = is_free && !is_sparse ? e : NULL;
+    if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
+    sampi_start(&it, row);
+    for (size_t at = 0, len; at < n; at += len) {
+        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        z += row->k->weights(sampi_view_tile(view, &it, at, len, &next), len, max, NULL, e + at);
+    }
+    return z;
+}
+
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
+   e: what sampi_view_exps made of them, or NULL. */
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
+    double own[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
     bool is_sparse = !view->drops && sampi_is_compact(row);
@@ -11965,8 +11987,10 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (is_sparse && next == before)
             memset(p, 0, sizeof p); /* all masked */
-        else if (sums)
-            row->k->probs(l, len, sums->max, (double)sums->z, p);
+        else if (sums) {
+            if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
+            row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
+        }
         if (row->sum > 0.0)
             row->k->put(d + at, len, l, row->work->logits + at, row->sum);
         else
@@ -11974,23 +11998,29 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
     }
 }
 
-/* Write the array, with p from these sums (NULL: p stays) and the candidate at this index selected (-1: none was). */
-static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums, samp_token index)
+/* Write the array. sums: p comes from these, or, with the candidate at `index` selected (-1: none was), from those of
+   what is left then; NULL: p stays. */
+static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
 {
     sampi_row *row = &view->row;
     samp_token_data_array *cur = view->cur;
     samp_token_data *d = cur->data;
     samp_token id = index < 0 ? -1 : d[index].id;
     size_t n = cur->size;
+    double *e = NULL;
     if (!view->is_open) return;
     view->is_open = false;
     if (view->drops) {
         sampi_compact(row);
         n = row->n;
     }
+    if (sums && index >= 0) {
+        sums->max = sampi_row_max(row);
+        sums->z = sampi_view_exps(view, n, sums->max, &e);
+    }
     if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         row->x != row->work->own)
-        sampi_write_view(view, n, sums);
+        sampi_write_view(view, n, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
@@ -12110,10 +12140,6 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.score = sampi_typical_score;
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
-    }
-    if (selects && shows) {
-        sums.max = sampi_row_max(row);
-        sums.z = sampi_row_sums(row, sums.max, row->floor, false).above;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
     if (shows || selects || is_short || is_typical || kind == SAMPI_SOFTMAX)
@@ -13036,15 +13062,15 @@ static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 }
 
 /* The same of a tile, or of what was collected from one: w [n + 16] of x [n], n <= 256. The kernel writes up to 16
-   behind. */
-static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
+   behind. Returns their sum. */
+static uint64_t sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
     if (n == SAMPI_TILE) /* a number that the compiler knows makes it use vectors */
         for (size_t i = 0; i < SAMPI_TILE; i++) y[i] = sampi_op_scale(row, x[i]);
     else
         for (size_t i = 0; i < n; i++) y[i] = sampi_op_scale(row, x[i]);
-    sampi_use()->weights(y, n, 0.0f, w);
+    return sampi_use()->weights(y, n, 0.0f, w, NULL);
 }
 
 /* The length of the tile that begins at `at`: the last one may be shorter. at < n. */
@@ -13057,11 +13083,8 @@ static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
-    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        size_t len = sampi_op_tile(row, at);
-        sampi_op_weights(row, row->x + at, len, w);
-        for (size_t i = 0; i < len; i++) total += w[i];
-    }
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE)
+        total += sampi_op_weights(row, row->x + at, sampi_op_tile(row, at), w);
     return total;
 }
 
@@ -13101,7 +13124,7 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
             digit[n] = off >> shift;
             n += off <= span;
         }
-        sampi_op_weights(row, x, n, w);
+        (void)sampi_op_weights(row, x, n, w);
         for (size_t i = 0; i < n; i++) {
             row->digit[digit[i]].n++;
             row->digit[digit[i]].mass += w[i];
@@ -23928,7 +23951,7 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
     const float *x = row->end.level ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
-        row->row.k->weights(x + at, n, row->max, w);
+        row->row.k->weights(x + at, n, row->max, w, NULL);
         for (size_t i = 0; i < n; i++) {
             (void)sampi_end_side(&row->end, x[at + i], &bucket);
             mass[bucket] += w[i];
@@ -23979,9 +24002,11 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
 static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
 {
     float *l = shard->work.x, aim = sampi_adaptive_p_aim(s);
+    double *e = (double *)(void *)shard->work.w;
     size_t n = row->row.n;
     if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
-    row->row.k->probs(row->row.x, n, row->max, (double)row->sums.z, l);
+    (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
+    row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
     row->row.k->adapt(l, n, 1.0f, aim);
     return l;
 }

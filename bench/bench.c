@@ -243,7 +243,7 @@ static void run_pass(void *self, const float *row, size_t n)
         case 3: k->sweep(row, n, 1.25f, 20.0f, &z, &moment[0]); break;
         case 4: k->sums(row, n, 1.25f, 20.0f, INFINITY, false, &sums); break;
         case 5: k->sums(row, n, 1.25f, 20.0f, INFINITY, true, &sums); break;
-        case 6: k->weights(row, n, 20.0f, work->w); break;
+        case 6: k->weights(row, n, 20.0f, work->w, NULL); break;
         case 7: k->probs(row, n, 20.0f, 1e12, work->x); break;
         case 8: z = (double)k->maxima(row, SAMP_F16, NULL, n, work->line); break;
         default: z = (double)k->maxima(row, SAMP_BF16, NULL, n, work->line); break;

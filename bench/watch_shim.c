@@ -42,6 +42,35 @@ static size_t pick_of_line(pick_line *f, const watch_row *r, watch_work *work)
     _Generic((k)->maxima, maxima_line *                                                                              \
              : maxima_of_line, maxima_fold *                                                                         \
              : maxima_of_fold)((k)->maxima, x, dtype, mask, n, line)
+typedef void weights_only(const float *, size_t, float, uint64_t *);
+typedef uint64_t weights_and_e(const float *, size_t, float, uint64_t *, double *);
+typedef void probs_of_x(const float *, size_t, float, double, float *);
+typedef void probs_of_e(const float *, const double *, size_t, float, double, float *);
+
+static void weights_alone(weights_only *f, const float *x, size_t n, float max, uint64_t *w) { f(x, n, max, w); }
+
+static void weights_too(weights_and_e *f, const float *x, size_t n, float max, uint64_t *w) { f(x, n, max, w, NULL); }
+
+static void probs_behind_sums(probs_of_x *f, const sampi_kernels *k, const float *x, size_t n, float max,
+                              watch_work *work)
+{
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    k->sums(x, n, 1.0f, max, INFINITY, false, &sums);
+    f(x, n, max, (double)sums.z, work->x);
+}
+
+static void probs_behind_weights(probs_of_e *f, const sampi_kernels *k, const float *x, size_t n, float max,
+                                 watch_work *work)
+{
+    double *e = (double *)(void *)work->w;
+    weights_and_e *g;
+    memcpy(&g, &k->weights, sizeof g);
+    double z = (double)g(x, n, max, NULL, e);
+    f(x, e, n, max, z, work->x);
+}
+
+#define WEIGHTS_OF(k) _Generic((k)->weights, weights_only * : weights_alone, weights_and_e * : weights_too)
+#define PROBS_OF(k)   _Generic((k)->probs, probs_of_x * : probs_behind_sums, probs_of_e * : probs_behind_weights)
 #define PICK(k, row, work)                                                                                           \
     _Generic((k)->pick, pick_hits * : pick_of_hits, pick_line * : pick_of_line)((k)->pick, row, work)
 
@@ -96,8 +125,8 @@ static void run_pass(int i, const watch_row *row, watch_work *work)
         case COLLECT_IDS: m = k->collect(x, row->id, 0, n, row->low, row->high, work->x, work->id); break;
         case PICK_LINES: m = PICK(k, row, work); break;
         case COUNT: work->number = k->count(x, n, row->low); break;
-        case WEIGHTS: k->weights(x, n, row->max, work->w); break;
-        case PROBS: k->probs(x, n, row->max, 1e12, work->x); break;
+        case WEIGHTS: WEIGHTS_OF(k)(k->weights, x, n, row->max, work->w); break;
+        case PROBS: PROBS_OF(k)(k->probs, k, x, n, row->max, work); break; /* and their sum */
         case MASS: work->number = k->mass(x, row->w, n, row->low); break;
         case SUMS: k->sums(x, n, r, top, INFINITY, false, &sums); break;
         case SUMS_S: k->sums(x, n, r, top, INFINITY, true, &sums); break;

@@ -28,13 +28,13 @@ fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
 fast|sse2|V(count)|a vector left out|s/k < 4/k < 2/
-fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
-fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
+fast|avx512|V(exp)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
+fast|sse2|V(exp)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
 math|sse2|V(exact)|no look for doubt|s/V(doubtful)(doubt)/0/
 fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
-fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
-math|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
+fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= SAMPI_W + 1/
+math|avx512|V(probs)|one half twice|s/V(narrow)(a, b)/V(narrow)(a, a)/
 math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
 fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
@@ -46,16 +46,18 @@ fast|avx2|V(widen)|one half twice|s/half ? .* : _mm256_cast/half > 1 ? _mm256_ex
 fast|sse2|V(narrow)|one half twice|s/_mm_cvtpd_ps(b)/_mm_cvtpd_ps(a)/
 fast|sse2|V(pack)|kept lanes are overwritten|s/n += in\[k\] != 0/n += in[k] == 0/
 fast|neon|V(fmad)|the sum is left out|s/vfmaq_f64(c, a, b)/vmulq_f64(a, b)/
-fast|generic|V(max)|the smaller one|s/a > b/a < b/
+fast|generic|V(max)|the smaller one|s/a\[k\] > b\[k\]/a[k] < b[k]/
 fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
-fast|avx2|V(split)|no look at ids|s/bad |= .*;//
-math|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v/SHUFFLE(last, last/
-math|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
+math|avx2|V(split)|no look at ids|s/other |= .*;//
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
-math|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
+math|avx2|V(split)|the rest is not compared with what is before it|s/ && (i == n || d\[i\].id > d\[i - 1\].id)//
+math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
+math|avx2|V(split)|a negative first id|s/ || d->id < 0//
+math|avx512|V(weights)|the sum loses a half|s/sum += v\[k\] = /sum += k % 2 ? v[k] : v[k] = /
+math|sse2|V(probs)|no look for doubt|s/SAMPI_FUSED || //;s/!V(any)/1 || V(any)/
 fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/

@@ -943,58 +943,69 @@ static void test_draw_at_the_edges(void **state)
 }
 
 /* Weights next to the middle between two integers: a set without fma must see that it is in doubt. In a flat row near
-   the maximum about one of 4,000 lanes would be wrong without. */
+   the maximum about one of 4,000 lanes would be wrong without. p is made where its e lay. */
 static void test_exact_kernels_agree(void **state)
 {
     enum { FLAT = 200003 };
-    static float row[FLAT], p[FLAT + 16], want_p[FLAT + 16];
+    static float row[FLAT];
+    static double e[FLAT + 16], want_e[FLAT + 16];
     static uint64_t w[FLAT + 16], want_w[FLAT + 16];
     source rng = source_stream(3);
+    uint64_t z = 0;
     (void)state;
-    for (size_t i = 0; i < FLAT; i++) row[i] = (float)(10.0 * uniform(&rng) * uniform(&rng));
+    for (size_t i = 0; i < FLAT; i++)
+        row[i] = i % 100 == 7 ? -INFINITY : i % 100 == 8 ? -800.0f : (float)(10.0 * uniform(&rng) * uniform(&rng));
     assert_ok(samp_isa_force("scalar"));
     sampi_sums want = { 10.0f, 0, 0, 0, 0 };
-    sampi_use()->weights(row, FLAT, 10.0f, want_w);
-    sampi_use()->probs(row, FLAT, 10.0f, 1e17, want_p);
     sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &want);
+    assert_true(sampi_use()->weights(row, FLAT, 10.0f, want_w, want_e) == want.z);
+    sampi_use()->probs(row, want_e, FLAT, 10.0f, 1e17, (float *)(void *)want_e);
+    for (size_t i = 0; i < FLAT; i++) z += want_w[i];
+    assert_true(z == want.z);
     for (int i = 1; samp_isa_list(i); i++) {
         sampi_sums sums = { 10.0f, 0, 0, 0, 0 };
         assert_ok(samp_isa_force(samp_isa_list(i)));
-        sampi_use()->weights(row, FLAT, 10.0f, w);
-        sampi_use()->probs(row, FLAT, 10.0f, 1e17, p);
+        for (size_t k = 0; k < FLAT; k++) w[k] = ~want_w[k];
+        assert_true(sampi_use()->weights(row, FLAT, 10.0f, w, NULL) == z);
+        assert_true(sampi_use()->weights(row, FLAT, 10.0f, NULL, e) == z);
+        sampi_use()->probs(row, e, FLAT, 10.0f, 1e17, (float *)(void *)e);
         sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &sums);
         assert_memory_equal(w, want_w, FLAT * sizeof *w);
-        assert_memory_equal(p, want_p, FLAT * sizeof *p);
+        assert_memory_equal(e, want_e, FLAT * sizeof(float));
         assert_true(sums.n == want.n && sums.z == want.z && sums.s == want.s && sums.above == want.above);
     }
     assert_ok(samp_isa_force(NULL));
 }
 
-/* Ids that ascend but for one, at each place of a vector and of the rest behind: the same answer from every set. */
+/* Ids that ascend, by one or with gaps, but for one at each place of a vector and of the rest behind, and such as run out
+   of numbers: the same answer from every set. */
 static void test_split_sees_every_id(void **state)
 {
     enum { MOST = 41 };
     static samp_token_data all[MOST];
-    float x[MOST], want[MOST];
+    const samp_token first[] = { 3, INT32_MAX - 20 }, gap[] = { 1, 3 };
+    float x[MOST];
+    int answers[2] = { 0, 0 };
     (void)state;
     for (int i = 0; samp_isa_list(i); i++) {
-        for (size_t n = 1; n <= MOST; n++) {
-            for (size_t at = 0; at <= n; at++) { /* at n: none is spoiled */
-                const samp_token wrong[] = { -1, (samp_token)(3 * at), (samp_token)(3 * at - 1), 3 * MOST + 1 };
-                for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
-                    for (size_t j = 0; j < n; j++)
-                        all[j] = (samp_token_data){ 3 + 3 * (samp_token)j, (float)j, 0.0f };
-                    if (at < n) all[at].id = wrong[k];
-                    bool ascend = sampi_split_scalar(all, n, want);
-                    assert_true(ascend == (at == n || (at == 0 && k > 0 && wrong[k] >= 0 && (n == 1 || k < 3)) ||
-                                           (at > 0 && at + 1 == n && k == 3)));
-                    assert_ok(samp_isa_force(samp_isa_list(i)));
-                    assert_true(sampi_use()->split(all, n, x) == ascend);
-                    assert_memory_equal(x, want, n * sizeof *x);
-                }
-            }
+        assert_ok(samp_isa_force(samp_isa_list(i)));
+        for (int c = 0; c < 4 * MOST * (MOST + 1) * 4; c++) {
+            const uint32_t base = (uint32_t)first[c % 2], step = (uint32_t)gap[c / 2 % 2];
+            const size_t n = 1 + (size_t)c / 4 % MOST,
+                         at = (size_t)c / 4 / MOST % (MOST + 1); /* from n on: unspoiled */
+            const uint32_t wrong[] = { UINT32_MAX, base + step * ((uint32_t)at - 1), base + step * ((uint32_t)at + 1),
+                                       999 };
+            bool ascend = true;
+            for (size_t j = 0; j < n; j++)
+                all[j] = (samp_token_data){ (samp_token)(base + step * (uint32_t)j), (float)j, 0.0f };
+            if (at < n) all[at].id = (samp_token)wrong[c / 4 / MOST / (MOST + 1)];
+            for (size_t j = 0; j < n; j++) ascend &= all[j].id > (j ? all[j - 1].id : -1);
+            assert_true(sampi_use()->split(all, n, x) == ascend);
+            for (size_t j = 0; j < n; j++) assert_true(x[j] == (float)j);
+            answers[ascend]++;
         }
     }
+    assert_true(answers[0] > 1000 && answers[1] > 1000);
     assert_ok(samp_isa_force(NULL));
 }
 
