@@ -675,7 +675,7 @@ static bool mirostat_at_the_edge(void)
     if (!begin(&p, wanted_isa(), N)) return false;
     for (int i = 0; i < rows && good; i++) {
         source s = source_seed((uint64_t)i);
-        float tau = i % 4 < 2 ? 20.0f : 6.0f; /* all are kept, or a part */
+        float tau = i % 4 < 2 ? 20.0f : 7.6f; /* all are kept, or a part */
         samp_sampler *chain = i % 2 ? samp_init_mirostat(N, (uint64_t)i, tau, 0.1f, 100)
                                     : samp_init_mirostat_v2((uint64_t)i, tau, 0.1f);
         samp_set_rng(chain, SAMP_RNG_MT19937);
