@@ -1276,6 +1276,41 @@ static bool unknown_kinds(void)
     return stage_free(&t, good && !failed, "unknown kinds");
 }
 
+/* So many rows that a team has several groups of one: those of 16-bit elements are then read two groups at a time. */
+static bool many_rows(void)
+{
+    enum { ROWS = 600, N = 5000 };
+    bool good = true;
+    if (device != SAMP_GPU_HOST) {
+        printf("  (for kernels on the host)\n");
+        return true;
+    }
+    samp_gpu_config config = { device, ROWS, N, SAMP_F16, false, false, 0 };
+    uint16_t *data = (uint16_t *)malloc((size_t)ROWS * N * sizeof *data);
+    static samp_sampler *rows[ROWS], *alike[ROWS];
+    static samp_token out[ROWS], want[ROWS];
+    for (int type = 1; type <= 2 && good; type++) {
+        config.dtype = dtypes[type];
+        samp_gpu *gpu = samp_gpu_create(&config, NULL);
+        samp_logits l = { data, config.dtype, ROWS, N, 0, NULL, NULL, 0, NULL, 0 };
+        source s = source_seed(40 + (uint64_t)type);
+        CHECK(gpu && data);
+        for (size_t i = 0; good && i < (size_t)ROWS * N; i++) store(l.dtype, data, i, (float)(3.0 * normal_fast(&s)));
+        if (good) store(l.dtype, data, 7 * N + 1500, NAN);
+        for (int r = 0; r < ROWS; r++) {
+            rows[r] = r % 2 ? chain_of(samp_init_greedy(), NULL, NULL)
+                            : chain_of(samp_init_top_p(0.9f, 1), samp_init_dist((uint64_t)r), NULL);
+            alike[r] = samp_clone(rows[r]);
+        }
+        if (good) CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == samp_sample_batch(alike, &l, want));
+        for (int r = 0; r < ROWS && good; r++) CHECK(out[r] == want[r] && (out[r] >= 0) == (r != 7));
+        for (int r = 0; r < ROWS; r++) samp_free(rows[r]), samp_free(alike[r]);
+        samp_gpu_free(gpu);
+    }
+    free(data);
+    return good;
+}
+
 /* Where there is no device, the same calls sample on the CPU. */
 static bool no_device(void)
 {
@@ -1385,6 +1420,7 @@ static bool errors(void)
 }
 
 #define TESTS(X)                                                                                                     \
+    X(many_rows)                                                                                                     \
     X(no_device)                                                                                                     \
     X(errors)                                                                                                        \
     X(plans)                                                                                                         \
