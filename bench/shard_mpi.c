@@ -3,7 +3,8 @@
    rest compares and measures.
 
      mpirun -n 3 build/shard_mpi test            tokens and statuses against one machine, 0 differences
-     mpirun -n 3 build/shard_mpi bench [n_vocab] bytes, rounds and time beside gathering whole rows
+     mpirun -n 3 build/shard_mpi bench [n_vocab] bytes, rounds and time beside gathering whole rows; then how many tokens
+                                                 took how many rounds
 
    Every rank makes the whole rows, so that each can tell what one machine would say; it hands only its slice on. */
 #if defined(__linux__) && !defined(_DEFAULT_SOURCE)
@@ -64,6 +65,7 @@ static int allgather(void *user, const void *bytes, size_t n, void *all)
 /* ---- rows, chains and slices ---- */
 
 enum { ROWS = 128, KINDS = 4 };
+static const char *const KIND_NAMES[KINDS] = { "real", "tail", "wide", "ties" };
 
 static int rank, n_ranks;
 static long differences;
@@ -94,9 +96,14 @@ typedef struct chain_kind {
 } chain_kind;
 
 static const chain_kind CHAINS[] = {
-    { "default", NULL, 0.95f, 1.0f, 0.05f, 40, 0 },  { "top_p 0.95", "t;top_p", 0.95f, 1.0f, 0.0f, 0, 0 },
-    { "min_p 0.02", NULL, 1.0f, 1.0f, 0.02f, 0, 0 }, { "temperature", NULL, 1.0f, 1.0f, 0.0f, 0, 0 },
-    { "typical 0.9", NULL, 1.0f, 0.9f, 0.0f, 0, 0 }, { "mirostat_v2", NULL, 1.0f, 1.0f, 0.0f, 0, 2 },
+    { "default", NULL, 0.95f, 1.0f, 0.05f, 40, 0 },
+    { "top_p 0.95", "penalties;temperature;top_p", 0.95f, 1.0f, 0.0f, 0, 0 },
+    { "min_p 0.02", NULL, 1.0f, 1.0f, 0.02f, 0, 0 },
+    { "temperature", NULL, 1.0f, 1.0f, 0.0f, 0, 0 },
+    { "top_n_sigma", "penalties;top_n_sigma;temperature", 1.0f, 1.0f, 0.0f, 0, 0 },
+    { "p_less", "penalties;p_less;temperature", 1.0f, 1.0f, 0.0f, 0, 0 },
+    { "typical 0.9", NULL, 1.0f, 0.9f, 0.0f, 0, 0 },
+    { "mirostat_v2", NULL, 1.0f, 1.0f, 0.0f, 0, 2 },
 };
 enum { N_CHAINS = sizeof CHAINS / sizeof CHAINS[0] };
 
@@ -110,7 +117,9 @@ static samp_sampler *make_chain(const chain_kind *kind, uint64_t seed)
     p.min_p = kind->min_p;
     p.mirostat = kind->mirostat;
     p.penalty_repeat = 1.1f;
-    if (kind->order) p.order = "penalties;temperature;top_p";
+    if (kind->order) p.order = kind->order;
+    if (kind->order && strstr(kind->order, "sigma")) p.top_n_sigma = 1.0f;
+    if (kind->order && strstr(kind->order, "p_less")) p.p_less = 1.0f;
     return samp_chain_from_params(&p, NULL);
 }
 
@@ -300,14 +309,47 @@ static void bench_case(size_t n_vocab, size_t n_rows, const chain_kind *kind, in
     sample_here(b.shard, &b.ranks, b.chain, b.slice, n_rows, b.length, 0, b.out);
     if (rank == 0)
         printf("%-12s %-5s %4zu %7zu %9.1f KB %9.0f us   %11.1f KB %9.0f us %7.1fx\n", kind->name,
-               row_kind ? row_kind == 1 ? "tail" : "wide" : "real", n_rows, c->rounds,
-               (double)c->bytes / (double)n_rows / 1000.0, sharded, (double)(b.n_vocab - b.length) * 4.0 / 1000.0,
-               gathered, gathered / sharded);
+               KIND_NAMES[row_kind], n_rows, c->rounds, (double)c->bytes / (double)n_rows / 1000.0, sharded,
+               (double)(b.n_vocab - b.length) * 4.0 / 1000.0, gathered, gathered / sharded);
     for (size_t r = 0; r < n_rows; r++) samp_free(b.chain[r]);
     samp_shard_free(b.shard);
     free(b.whole);
     free(b.parts);
     free(b.slice);
+}
+
+/* How many tokens of rows one by one took so many rounds, and the most bytes that one of them took. */
+static void bench_rounds(size_t n_vocab, carrier *c)
+{
+    enum { TOKENS = 16, MOST = 8 };
+    size_t first = begin_of(n_vocab, true, rank), length = begin_of(n_vocab, true, rank + 1) - first;
+    size_t all = 0, within = 0;
+    float *x = (float *)take(n_vocab * sizeof *x);
+    samp_shard *shard = samp_shard_init(n_vocab, first, length, (uint32_t)n_ranks, NULL);
+    samp_ranks ranks = { allreduce, NULL, c };
+    if (rank == 0) printf("\ntokens, one by one, by rounds:%17s2     3     4     5     6     7   most bytes\n", "");
+    for (int k = 0; k < N_CHAINS * KINDS; k++) {
+        size_t count[MOST + 1] = { 0 }, most = 0;
+        samp_token out;
+        for (uint64_t r = 0; r < TOKENS; r++) {
+            samp_sampler *chain = make_chain(&CHAINS[k / KINDS], r);
+            make_row(x, n_vocab, k % KINDS, r);
+            c->rounds = c->bytes = 0;
+            must_be("samp_sample_sharded", sample_here(shard, &ranks, &chain, x + first, 1, length, 0, &out),
+                    SAMP_OK);
+            count[c->rounds < MOST ? c->rounds : MOST]++;
+            within += c->rounds <= 3;
+            all++;
+            if (c->bytes > most) most = c->bytes;
+            samp_free(chain);
+        }
+        if (rank == 0) printf("%-12s %-27s", CHAINS[k / KINDS].name, KIND_NAMES[k % KINDS]);
+        for (int i = 2; i < MOST && rank == 0; i++) printf(" %5zu", count[i]);
+        if (rank == 0) printf(" %12zu\n", most);
+    }
+    if (rank == 0) printf("%.1f %% of %zu tokens took 3 rounds at most\n", 100.0 * (double)within / (double)all, all);
+    samp_shard_free(shard);
+    free(x);
 }
 
 /* The constants of the formula: what a round costs, empty, and a byte more in it; what gathering a byte costs. */
@@ -355,6 +397,7 @@ static int run_bench(size_t n_vocab, carrier *c)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
             for (int row_kind = 0; row_kind < 3; row_kind += 2)
                 bench_case(n_vocab, sizes[i], &CHAINS[k], row_kind, c);
+    bench_rounds(n_vocab, c);
     bench_carrier(c);
     return 0;
 }

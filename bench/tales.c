@@ -17,6 +17,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,7 +41,7 @@ typedef struct {
     const char *grammar, *schema; /* files, or NULL */
     const char *ban;              /* strings with commas between, or NULL */
     const char *color;
-    size_t length, parallel, best_of, draft, ngram;
+    size_t length, parallel, best_of, draft, ngram, pause;
     bool show, compare, verbose, help;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
@@ -73,7 +74,9 @@ static const option options[] = {
     {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
     {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
-    {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
+    {{"--show"},          FLAG, OWN(show),
+                               "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
+    {{"--pause"},         SIZE, OWN(pause),   "milliseconds that this table stands"},
     {{"--color"},         TEXT, OWN(color),
                                "by the model's probability: auto (on a terminal, without NO_COLOR), always, never"},
     {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
@@ -133,7 +136,7 @@ static bool default_settings(settings *set)
     memset(set, 0, sizeof *set);
     set->prompt = "Once upon a time";
     set->color = "auto";
-    set->length = 200;
+    set->length = set->pause = 200;
     set->parallel = set->best_of = 1;
     set->sampling = samp_settings_new();
     if (set->sampling && samp_settings_set(set->sampling, "seed", "42", NULL) == SAMP_OK) return true;
@@ -313,7 +316,7 @@ static bool parse_options(int argc, char **argv, settings *set)
 enum { N_BEST = 5 };
 
 typedef struct {
-    bool at_end;
+    bool at_end, listed;          /* listed: the sampler before it has removed some, now or earlier */
     size_t left;                  /* candidates that are not masked */
     samp_token_data best[N_BEST]; /* likeliest first, p = softmax of the logits left */
     int n_best;
@@ -399,59 +402,6 @@ static double logprob(const float *logits, int n, samp_token token)
     return (double)(logits[token] - max) - log(sum);
 }
 
-/* ==== --show ====================================================================================== */
-
-enum { QUOTED = 32 };
-
-/* A token's text in quotes, with what is not printable ASCII as \xNN. -> out [QUOTED] */
-static const char *quoted(const tales_model *m, samp_token token, char *out)
-{
-    size_t length;
-    const char *piece = tales_piece(m, token, &length);
-    if (length == 0) return token == TALES_END ? "(end)" : "(begin)";
-    int n = sprintf(out, "\"");
-    for (size_t i = 0; i < length && n < QUOTED - 6; i++) {
-        unsigned char c = (unsigned char)piece[i];
-        n += sprintf(out + n, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", c);
-    }
-    sprintf(out + n, "\"");
-    return out;
-}
-
-/* model: its probability before all samplers; d has the one that is left for the draw. */
-static void show_candidate(const tales_model *m, const samp_token_data *d, double model, bool chosen)
-{
-    static const char bar[] = "##############################";
-    char text[QUOTED];
-    printf("  %s %-18s %5d  %6.2f %%  %6.2f %%  %.*s\n", chosen ? "->" : "  ", quoted(m, d->id, text), (int)d->id,
-           100.0 * model, 100.0 * (double)d->p, (int)(0.5 + (double)d->p * (sizeof bar - 1)), bar);
-}
-
-/* Reads what the probes saw of the last token. row: [n_vocab] what the model said. */
-static void show_step(const tales_model *m, const samp_sampler *chain, size_t number, const float *row)
-{
-    size_t left = (size_t)m->n_vocab;
-    const probe *p = NULL;
-    printf("%zu.", number);
-    for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
-        p = samp_chain_get(chain, i)->ctx;
-        if (p->left < left) printf(" %s -%zu,", samp_name(samp_chain_get(chain, i - 1)), left - p->left);
-        left = p->left;
-    }
-    printf(" left %zu of %d\n     %-18s %5s  %8s  %8s\n", left, m->n_vocab, "token", "id", "model", "left");
-
-    bool seen = false;
-    for (int i = 0; i <= p->n_best; i++) {
-        const samp_token_data *d = i < p->n_best ? &p->best[i] : &p->selected;
-        if (i == p->n_best && seen) break;
-        bool chosen = d->id == p->selected.id;
-        show_candidate(m, d, exp(logprob(row, m->n_vocab, d->id)), chosen);
-        seen = seen || chosen;
-    }
-    putchar('\n');
-    fflush(stdout);
-}
-
 /* ==== The page ====================================================================================
  * Pieces arrive as parts of words; words leave when they are complete, and lines are broken between
  * them. */
@@ -466,7 +416,7 @@ static const struct {
                { 0.2, "\033[32m", "green 20 %" },
                { 0.05, "\033[36m", "cyan 5 %" },
                { 0.01, "\033[33m", "yellow 1 %" },
-               { 0.0, "\033[31m", "red less" } };
+               { 0.0, "\033[31m", "red less likely" } };
 enum { N_SHADES = sizeof shades / sizeof *shades };
 
 typedef struct {
@@ -569,12 +519,111 @@ static void page_end(page *pg)
     page_begin(pg, pg->to, pg->width, pg->raw);
 }
 
-/* Does the terminal get colours? */
+/* Is stdout a terminal that moves its cursor and knows colours? */
+static bool on_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
 static bool wants_colours(const char *when)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR");
     if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
-    return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+    return on_terminal() && !(no && *no);
+}
+
+/* ==== --show ====================================================================================== */
+
+enum { QUOTED = 32 };
+
+/* A token's text in quotes, with what is not printable ASCII as \xNN. -> out [QUOTED] */
+static const char *quoted(const tales_model *m, samp_token token, char *out)
+{
+    size_t length;
+    const char *piece = tales_piece(m, token, &length);
+    if (length == 0) return token == TALES_END ? "(end)" : "(begin)";
+    int n = sprintf(out, "\"");
+    for (size_t i = 0; i < length && n < QUOTED - 6; i++) {
+        unsigned char c = (unsigned char)piece[i];
+        n += sprintf(out + n, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", c);
+    }
+    sprintf(out + n, "\"");
+    return out;
+}
+
+/* How likely the model found a token: an index of shades. */
+static unsigned char shade_of(double p)
+{
+    unsigned char shade = 0;
+    while (p < shades[shade].p) shade++;
+    return shade;
+}
+
+/* model: its probability before all samplers; d has the one that is left for the draw. */
+static void show_candidate(FILE *to, const tales_model *m, const samp_token_data *d, double model, bool chosen,
+                           bool colours)
+{
+    static const char bar[] = "##############################";
+    char text[QUOTED];
+    const char *escape = colours ? shades[shade_of(model)].escape : "";
+    fprintf(to, "  %s %s%-18s%s %5d  %6.2f %%  %6.2f %%  %.*s\n", chosen ? "->" : "  ", escape,
+            quoted(m, d->id, text), *escape ? "\033[0m" : "", (int)d->id, 100.0 * model, 100.0 * (double)d->p,
+            (int)(0.5 + (double)d->p * (sizeof bar - 1)), bar);
+}
+
+/* What the probe at the chain's end saw: the best candidates, and the one that was selected. row: [n_vocab] what the
+ * model said. Returns how many lines it takes. */
+static int show_candidates(FILE *to, const tales_model *m, const samp_sampler *chain, const float *row, bool colours)
+{
+    const probe *p = samp_chain_get(chain, samp_chain_n(chain) - 1)->ctx;
+    bool seen = false;
+    int lines = 1;
+    fprintf(to, "     %-18s %5s  %8s  %8s\n", "token", "id", "model", "left");
+    for (int i = 0; i <= p->n_best; i++) {
+        const samp_token_data *d = i < p->n_best ? &p->best[i] : &p->selected;
+        if (i == p->n_best && seen) break;
+        bool chosen = d->id == p->selected.id;
+        show_candidate(to, m, d, exp(logprob(row, m->n_vocab, d->id)), chosen, colours);
+        seen = seen || chosen;
+        lines++;
+    }
+    return lines;
+}
+
+/* Reads what the probes saw of the last token. */
+static void show_step(FILE *to, const tales_model *m, const samp_sampler *chain, size_t number, const float *row,
+                      bool colours)
+{
+    size_t left = (size_t)m->n_vocab;
+    fprintf(to, "%zu.", number);
+    for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
+        const probe *p = samp_chain_get(chain, i)->ctx;
+        if (p->left < left) fprintf(to, " %s -%zu,", samp_name(samp_chain_get(chain, i - 1)), left - p->left);
+        left = p->left;
+    }
+    fprintf(to, " left %zu of %d\n", left, m->n_vocab);
+    show_candidates(to, m, chain, row, colours);
+    putc('\n', to);
+    fflush(to);
+}
+
+/* The same as a table that keeps its place: a sampler that has removed candidates once stays in it, and there is room for
+ * a token that is not among the best. */
+static void show_table(FILE *to, const tales_model *m, const samp_sampler *chain, const float *row, bool colours)
+{
+    size_t left = (size_t)m->n_vocab;
+    fprintf(to, "     %-18s %15s  %8s\n     %-18s %15s  %8zu\n", "sampler", "removes", "leaves", "(the model)", "",
+            left);
+    for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
+        probe *p = samp_chain_get(chain, i)->ctx;
+        p->listed = p->listed || p->left < left;
+        if (p->listed)
+            fprintf(to, "     %-18s %15zu  %8zu\n", samp_name(samp_chain_get(chain, i - 1)), left - p->left, p->left);
+        left = p->left;
+    }
+    putc('\n', to);
+    for (int lines = show_candidates(to, m, chain, row, colours); lines < N_BEST + 3; lines++) putc('\n', to);
 }
 
 /* ---- the line that says how far it is, and Ctrl-C ---- */
@@ -655,8 +704,10 @@ typedef struct {
     samp_vocab_index *index;
     story stories[MAX_STORIES];
     int n_stories, n_prompt;
-    float *logits; /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
-    bool colours;
+    float *logits;      /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
+    bool colours, live; /* live: --show on a terminal, */
+    char *table;        /* the last token's there, */
+    int drawn;          /* and the lines above the cursor that the next one is drawn over */
     progress pr;
     page pg;
     figures f;
@@ -700,19 +751,133 @@ static void slide(library *lib, int seq)
     lib->stories[seq].pos -= gap;
 }
 
+static void write_story(library *lib, page *pg, const story *s, int n)
+{
+    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(pg, lib->m, s->ids[i], s->shade[i]);
+}
+
+/* ---- --show on a terminal: the table stays where it is ---- */
+
+static void terminal_size(int *rows, int *columns)
+{
+    struct winsize w;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 0 && w.ws_col > 0;
+    *rows = known ? w.ws_row : 24;
+    *columns = known && w.ws_col < 20 ? 20 : known ? w.ws_col : 80;
+}
+
+/* How many bytes of a line a terminal shows in so many columns, or in fewer: *width. Escapes take none. */
+static size_t fitting(const char *at, size_t n, int columns, int *width)
+{
+    bool escape = false;
+    size_t i = 0;
+    for (*width = 0; i < n; i++) {
+        escape = escape || at[i] == '\033';
+        if (!escape && begins_character(at[i])) {
+            if (*width == columns) break;
+            ++*width;
+        }
+        if (escape && at[i] == 'm') escape = false;
+    }
+    return i;
+}
+
+static int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++) n += *text == '\n';
+    return n;
+}
+
+/* The lines of a text but for the first few, each over what stood there. */
+static void draw_lines(FILE *to, const char *text, int skip, int columns)
+{
+    for (; *text; text = strchr(text, '\n') + 1) {
+        int width;
+        size_t n = strcspn(text, "\n"), shown = fitting(text, n, columns, &width);
+        if (skip-- > 0) continue;
+        fwrite(text, 1, shown, to);
+        if (shown < n && memchr(text, '\033', n)) fputs("\033[0m", to);
+        fputs("\033[K\n", to);
+    }
+}
+
+/* The story as lines of a terminal; free it. */
+static char *story_lines(library *lib, int columns)
+{
+    char *text = NULL;
+    size_t size;
+    page pg;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) return NULL;
+    page_begin(&pg, to, columns < PAGE_WIDTH ? columns : PAGE_WIDTH, lib->grammar != NULL);
+    write_story(lib, &pg, lib->stories, lib->stories[0].n);
+    page_end(&pg);
+    fclose(to);
+    return text;
+}
+
+/* The last token's table, then all of the story or as much of its end as the terminal has room for, in the place of the
+ * last frame. It is one write, which leaves no colour on and the cursor behind it: whenever the program ends, the terminal
+ * is as it was. */
+static void draw_frame(library *lib, bool all)
+{
+    int rows, columns;
+    terminal_size(&rows, &columns);
+    char *story = story_lines(lib, columns - 1), *frame = NULL;
+    size_t size;
+    FILE *to = story ? open_memstream(&frame, &size) : NULL;
+    if (to) {
+        int above = lib->table ? count_lines(lib->table) : 0, below = count_lines(story);
+        int room = rows - 1 - above > 3 ? rows - 1 - above : 3;
+        int shown = below < room ? below : room;
+        int hidden = above + shown > rows - 1 ? above + shown - (rows - 1)
+                                              : 0; /* lines of a table that is too high */
+        if (lib->drawn > 0) fprintf(to, "\r\033[%dA", lib->drawn);
+        if (lib->table) draw_lines(to, lib->table, all ? 0 : hidden, columns - 1);
+        draw_lines(to, story, all ? 0 : below - shown, columns - 1);
+        fputs("\033[J", to);
+        lib->drawn = above - hidden + shown;
+        fclose(to);
+    }
+    if (frame) fwrite(frame, 1, size, stdout);
+    fflush(stdout);
+    free(frame);
+    free(story);
+}
+
+/* The table of the token that was just taken, for a while. */
+static void draw_table(library *lib, const float *row, const settings *set)
+{
+    size_t size;
+    struct timespec pause = { (time_t)(set->pause / 1000), (long)(set->pause % 1000) * 1000000 };
+    free(lib->table);
+    lib->table = NULL;
+    FILE *to = open_memstream(&lib->table, &size);
+    if (to) {
+        fprintf(to, "token %zu of %zu\n\n", lib->f.tokens, set->length);
+        show_table(to, lib->m, lib->stories[0].chain, row, lib->colours);
+        fclose(to);
+    }
+    draw_frame(lib, false);
+    nanosleep(&pause, NULL); /* Ctrl-C ends it early */
+}
+
 /* Takes the token that a story goes on with. row: [n_vocab] what the model said. */
 static void take(library *lib, story *s, samp_token token, const float *row, const settings *set)
 {
     const int n_vocab = lib->m->n_vocab;
     double logp = set->best_of > 1 || lib->colours ? logprob(row, n_vocab, token) : 0.0;
     s->shade[s->n] = 0;
-    if (lib->colours)
-        while (exp(logp) < shades[s->shade[s->n]].p) s->shade[s->n]++;
+    if (lib->colours) s->shade[s->n] = shade_of(exp(logp));
     s->ids[s->n++] = token;
     s->logprob += logp;
     if (lib->grammar && token == TALES_END) s->end = s->n;
     lib->f.tokens++;
-    if (set->show) show_step(lib->m, s->chain, lib->f.tokens, row);
+    if (lib->live)
+        draw_table(lib, row, set);
+    else if (set->show)
+        show_step(stdout, lib->m, s->chain, lib->f.tokens, row, lib->colours);
     if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token, s->shade[s->n - 1]);
     progress_step(&lib->pr, lib->f.tokens, set->length * (size_t)lib->n_stories);
 }
@@ -834,11 +999,6 @@ static int step(library *lib, const settings *set, bool *more)
     return status;
 }
 
-static void write_story(library *lib, page *pg, const story *s, int n)
-{
-    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(pg, lib->m, s->ids[i], s->shade[i]);
-}
-
 /* ---- --compare ---- */
 
 enum { COLUMN_WIDTH = 37 };
@@ -864,13 +1024,8 @@ static void write_heading(FILE *to, const settings *set, size_t k)
 static const char *write_column(const char *at, bool pad)
 {
     size_t n = strcspn(at, "\n");
-    int width = 0;
-    bool escape = false;
-    for (size_t i = 0; i < n; i++) { /* what a terminal shows: no escapes, characters instead of bytes */
-        escape = escape || at[i] == '\033';
-        width += !escape && begins_character(at[i]);
-        if (escape && at[i] == 'm') escape = false;
-    }
+    int width;
+    fitting(at, n, INT_MAX, &width);
     fwrite(at, 1, n, stdout);
     if (pad) printf("%*s", width < COLUMN_WIDTH ? COLUMN_WIDTH - width : 0, "");
     return at + n + (at[n] == '\n');
@@ -910,6 +1065,10 @@ static void write_stories(library *lib, const settings *set)
         return;
     }
     if (lib->n_stories == 1) {
+        if (lib->live) {
+            draw_frame(lib, true);
+            return;
+        }
         if (set->show) write_story(lib, &lib->pg, best, best->n);
         page_end(&lib->pg);
         return;
@@ -1039,15 +1198,18 @@ static void report(const library *lib, const settings *set)
     if (f->tokens > 0) {
         fprintf(stderr, "\n%zu tokens in %zu model steps, %.0f tokens/s; ", f->tokens, f->steps,
                 (double)f->tokens / seconds);
-        fprintf(stderr, "sampling took %.2f %% of the time, %.2f us a token\n", 100.0 * f->sampling / seconds,
-                1e6 * f->sampling / (double)f->tokens);
+        fprintf(stderr, "sampling %.2f us a token (%.2f %%)\n", 1e6 * f->sampling / (double)f->tokens,
+                100.0 * f->sampling / seconds);
     }
     for (const story *s = lib->stories; lib->grammar && s < lib->stories + lib->n_stories; s++)
         if (samp_grammar_is_complete(samp_chain_get(s->chain, 0)) == 0)
             fprintf(stderr, "seed %llu: its text is not complete (--length)\n", (unsigned long long)s->seed);
-    if (lib->colours && !set->show) {
-        fprintf(stderr, "colours, by the model's probability:");
-        for (int i = 0; i < N_SHADES; i++) fprintf(stderr, "%s %s", i ? "," : "", shades[i].name);
+    if (lib->colours) {
+        bool on = isatty(STDERR_FILENO);
+        fprintf(stderr, "colours:");
+        for (int i = 0; i < N_SHADES; i++)
+            fprintf(stderr, "%s %s%s%s", i ? "," : "", on ? shades[i].escape : "", shades[i].name,
+                    on && *shades[i].escape ? "\033[0m" : "");
         fputc('\n', stderr);
     }
     if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
@@ -1100,6 +1262,7 @@ static void close_library(library *lib)
     samp_vocab_index_free(lib->index);
     samp_kv_free(lib->kv);
     free(lib->logits);
+    free(lib->table);
 }
 
 static size_t how_many(const settings *set)
@@ -1191,6 +1354,7 @@ int main(int argc, char **argv)
     } else {
         lib.n_stories = (int)how_many(&set);
         lib.colours = wants_colours(set.color);
+        lib.live = set.show && on_terminal();
         if (open_library(&lib, &set, &vocab)) {
             int status = tell(&lib, &set);
             report(&lib, &set);

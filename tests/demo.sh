@@ -155,6 +155,46 @@ if command -v script > /dev/null; then
     grep -q "$escape\[3" "$dir/terminal" || fail "no colours on a terminal"
     terminal "NO_COLOR=1 $tales --length 20"
     grep -q "$escape" "$dir/terminal" && fail "colours in spite of NO_COLOR"
+    # --show: one table, redrawn in place, and the story below it; what is left is that of the last token, as a file has it
+    screen() { # what a terminal shows at last: lines, moves up, and what is cleared
+        tr -d '\r' < "$dir/terminal" | awk -v e="$escape" '
+            { while (match($0, "^" e "\\[[0-9]*[AJ]")) { if (substr($0, RLENGTH, 1) == "A") at -= substr($0, 3, RLENGTH - 3); else n = at
+                  $0 = substr($0, RLENGTH + 1) }
+              gsub(e "\\[[0-9]*[mK]", ""); line[at++] = $0; if (n < at) n = at }
+            END { for (i = 0; i < n; i++) print line[i] }'
+    }
+    live="--show --length 12 --pause 1"
+    terminal "stty rows 30 cols 80; $tales $live"
+    screen > "$dir/screen"
+    tell --show --length 12 > "$dir/plain"
+    tell --length 12 > "$dir/story"
+    head -n 1 "$dir/screen" | grep -qx 'token 12 of 12' || fail "--show: $(head -n 3 "$dir/screen")"
+    sed -n '/^12[.]/,/^$/p' "$dir/plain" | sed '1d;$d' > "$dir/candidates"
+    sed -n '/^     token /,/^$/p' "$dir/screen" | sed '/^$/d' | cmp - "$dir/candidates" || fail "--show: another table"
+    awk '/^12[.]/ { gsub(/-/, ""); for (i = 2; $i != "left"; i += 2) print $i, $(i + 1) + 0 }' "$dir/plain" | tr -d , > "$dir/removed"
+    awk '$1 == "(the" { on = 1; next } !NF { on = 0 } on && $2 > 0 { gsub(/-/, ""); print $1, $2 }' "$dir/screen" | cmp - "$dir/removed" || fail "--show: others removed"
+    grep -A 1000 '^Once upon' "$dir/screen" | sed '/^$/,$d' | cmp - "$dir/story" || fail "--show: another story"
+    [ "$(grep -c "$escape\[[0-9]*A" "$dir/terminal")" = 12 ] || fail "--show: not 12 times in place"
+    [ "$(grep -c "$escape\[J" "$dir/terminal")" = 13 ] || fail "--show: what stood below is not cleared"
+    grep -q "$escape\[3" "$dir/terminal" || fail "--show: no colours"
+    grep -q "$escape\[?" "$dir/terminal" && fail "--show: the cursor is hidden"
+    # in a small terminal no line wraps and no frame is higher than it; the last is whole
+    terminal "stty rows 12 cols 40; $tales --show --length 90 --pause 0 2> /dev/null"
+    awk -v e="$escape" '{ gsub(/\r/, ""); if (match($0, "^" e "\\[[0-9]*A") && substr($0, 3, RLENGTH - 3) > 11) exit 1
+        gsub(e "\\[[0-9]*[a-zA-Z]", ""); if (length($0) > 39) exit 1 }' "$dir/terminal" || fail "--show: larger than the terminal"
+    screen > "$dir/screen"
+    grep -A 1000 '^Once upon' "$dir/screen" | tr -s ' \n' '\n\n' > "$dir/lines"
+    tell --length 90 | tr -s ' \n' '\n\n' | cmp - "$dir/lines" || fail "--show: not all of the story"
+    terminal "stty rows 30 cols 80; NO_COLOR=1 $tales $live"
+    grep -q "$escape\[3" "$dir/terminal" && fail "--show: colours in spite of NO_COLOR"
+    grep -q "$escape\[[0-9]*A" "$dir/terminal" || fail "--show: not in place with NO_COLOR"
+    terminal "TERM=dumb $tales --show --length 12 2> /dev/null"
+    tr -d '\r' < "$dir/terminal" | cmp - "$dir/plain" || fail "--show: not plain lines on a terminal that has nothing"
+    terminal "stty rows 30 cols 80; timeout -s INT 1 $tales --show --pause 100" || true
+    screen > "$dir/screen"
+    grep -q '^[0-9]* tokens in .* model steps' "$dir/screen" || fail "--show, Ctrl-C: $(tail -n 3 "$dir/screen")"
+    [ "$(sed -n 's/ tokens in .*//p' "$dir/screen")" = "$(sed -n '1s/token \([0-9]*\) of 200/\1/p' "$dir/screen")" ] || fail "--show, Ctrl-C: another token's table"
+    tail -n 2 "$dir/terminal" | sed "s/$escape\[3[0-9]m[a-z 0-9%]*$escape\[0m//g" | grep -q "$escape" && fail "--show, Ctrl-C leaves the terminal unclean"
     # Ctrl-C while a line says how far it is: that line is cleared, the figures follow, and nothing is left on
     terminal "timeout -s INT 2 $tales --best-of 4 --length 1000000 --color never" || true
     sed 's/\r/\n/g' "$dir/terminal" > "$dir/all_lines" && sed "s/^$escape\[K//" "$dir/all_lines" > "$dir/lines"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
+# What targets need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
-# test-play), ports (make test-ports), compilers (make test-flags-long), plots (make plots), or gcc-offload-nvptx,
-# gcc-offload-amdgcn.
+# test-play), ports (make test-ports), compilers (make test-flags-long), plots (make plots), valgrind, npm, or
+# gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -18,16 +18,13 @@ ci_list() {
 libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
 clang-tidy               command -v clang-tidy
 cppcheck                 command -v cppcheck
-valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
-npm                      command -v npm
 python3                  command -v python3
 python3-numpy            /usr/bin/python3 -c "import numpy"
 cmake                    command -v cmake
 pkg-config               command -v pkg-config
-gnuplot-nox              command -v gnuplot
 gcc-i686-linux-gnu       command -v i686-linux-gnu-gcc
 libc6-dev-i386-cross     test -e /usr/i686-linux-gnu/include/stdio.h
 gcc-arm-linux-gnueabihf  command -v arm-linux-gnueabihf-gcc
@@ -40,6 +37,9 @@ wine64                   test -e /usr/lib/wine/wine64
 EOF
     mpi_list
     play_list
+    valgrind_list
+    npm_list
+    plots_list
 }
 wasm_list() {
     cat <<'EOF'
@@ -75,6 +75,8 @@ gcc-mips64el-linux-gnuabi64 command -v mips64el-linux-gnuabi64-gcc
 libc6-dev-mips64el-cross test -e /usr/mips64el-linux-gnuabi64/include/stdio.h
 EOF
 }
+valgrind_list() { echo "valgrind command -v valgrind"; }
+npm_list() { echo "npm command -v npm && command -v node"; }
 plots_list() { echo "gnuplot-nox command -v gnuplot"; }
 # Every compiler of the two families that Debian 12 has.
 compilers_list() {
@@ -83,7 +85,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | wasm | play | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | wasm | play | ports | compilers | plots | valgrind | npm) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 
@@ -93,6 +95,7 @@ if [ -z "$missing" ]; then
 fi
 [ "$1" = install ] || exit 1
 
+command -v apt-get > /dev/null || { echo "deps: no apt-get here; please install what Debian calls $missing" >&2; exit 1; }
 echo "deps: installing with apt-get: $missing"
 as_root=
 if [ "$(id -u)" != 0 ]; then

@@ -1095,7 +1095,7 @@ static void test_others_need_none(void **state)
 
     samp_logits slice = batch_logits(1);
     samp_token out[N_ROWS];
-    char other[1024];
+    char other[2048];
     void *bytes;
     size_t n;
     memset(&w, 0, sizeof w);

@@ -5,13 +5,15 @@
      SAMP_TEST_CASES   random rows (default: 20,000 in full)
      SAMP_TEST_SEED    batch i is made from seed + i: what a failure prints replays that one
      SAMP_TEST_FULL    all of everything, not the part that make test plays
-     SAMP_TEST_QUICK   fewer of everything */
+     SAMP_TEST_QUICK   fewer of everything
+     SAMP_TEST_TABLE   print how many tokens of long rows took 2, 3, ... rounds, if few or many were left to draw from */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
 #define HEAP_HERE
 #include "heap.h"
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_GUMBEL
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
@@ -22,7 +24,7 @@
 
 #include <pthread.h>
 
-enum { MAX_RANKS = 8, MAX_ROWS = 300, MAX_SLICES = MAX_RANKS + 1 };
+enum { MAX_RANKS = 8, MAX_ROWS = 300, MAX_SLICES = MAX_RANKS + 1, MOST_TOP = 300 };
 
 /* ------------------------------------------------------------------------------------------------ a world
    A batch of whole rows, and the ranks among which its vocabulary is shared out. */
@@ -42,6 +44,8 @@ typedef struct world {
     void *owned[MAX_RANKS][2]; /* the slices' data and masks */
     samp_shard *shard[MAX_RANKS];
     samp_token out[MAX_RANKS][MAX_ROWS];
+    samp_logprobs *told[MAX_SLICES]; /* or NULL; the last ones are of the machine that has all */
+    samp_logprob *top[MAX_SLICES];   /* [n_rows x 2 x MOST_TOP] */
     int status[MAX_RANKS];
     unsigned rounds;
     size_t bytes; /* of a rank's messages */
@@ -59,7 +63,42 @@ static samp_logits whole(const world *w)
     logits.row_index = w->row_index;
     logits.mask = w->mask;
     logits.mask_stride = w->mask_stride;
+    logits.logprobs = w->told[MAX_RANKS];
     return logits;
+}
+
+/* Every row asks for log-probabilities, of which there is room for its own number on every rank. */
+static void make_told(world *w, source *s)
+{
+    for (size_t i = 0; i < MAX_SLICES; i++) {
+        w->told[i] = (samp_logprobs *)calloc(w->n_rows + 1, sizeof **w->told);
+        w->top[i] = (samp_logprob *)calloc(2 * MOST_TOP * w->n_rows + 1, sizeof **w->top);
+    }
+    for (size_t r = 0; r < w->n_rows; r++) {
+        int32_t n[2];
+        for (int k = 0; k < 2; k++) n[k] = (int32_t)below(s, percent(s, 20) ? MOST_TOP + 1 : 6);
+        for (size_t i = 0; i < MAX_SLICES; i++) {
+            samp_logprob *top = w->top[i] + r * 2 * MOST_TOP;
+            w->told[i][r].raw.n_top = n[0];
+            w->told[i][r].raw.top_logprobs = top;
+            w->told[i][r].processed.n_top = n[1];
+            w->told[i][r].processed.top_logprobs = top + MOST_TOP;
+        }
+    }
+}
+
+static bool same_logprob(const samp_logprob *a, const samp_logprob *b)
+{
+    return a->token == b->token && a->rank == b->rank && bits_of(a->logprob) == bits_of(b->logprob);
+}
+
+static bool same_told(const samp_logprob_set *a, const samp_logprob_set *b)
+{
+    bool same = a->n_top_found == b->n_top_found && same_logprob(&a->chosen, &b->chosen);
+    same &= memcmp(&a->cumulative_logprob, &b->cumulative_logprob, sizeof a->cumulative_logprob) == 0;
+    for (int32_t i = 0; same && i < a->n_top_found; i++)
+        same = same_logprob(&a->top_logprobs[i], &b->top_logprobs[i]);
+    return same;
 }
 
 /* Cut the vocabulary anywhere, or evenly; ranks get the pieces in any order, and some of them nothing. */
@@ -99,6 +138,7 @@ static void make_slice(world *w, size_t rank, source *s)
     char *data = (char *)malloc(elements * size + 1);
     uint32_t *mask = w->mask ? (uint32_t *)calloc(w->n_rows * mask_stride + 1, 4) : NULL;
     *slice = whole(w);
+    slice->logprobs = w->told[rank];
     for (size_t r = 0; r < rows; r++)
         memcpy(data + r * stride * size, w->data + (r * w->stride + first) * size, n * size);
     for (size_t r = 0; r < w->n_rows && mask; r++)
@@ -144,6 +184,10 @@ static void drop_world(world *w)
         for (size_t r = 0; r < w->n_rows; r++) samp_free(w->chain[rank][r]);
     }
     for (size_t r = 0; r < w->n_rows; r++) samp_free(w->one[r]);
+    for (size_t i = 0; i < MAX_SLICES; i++) {
+        free(w->told[i]);
+        free(w->top[i]);
+    }
     free(w->data);
     free(w->mask);
     free(w->row_index);
@@ -200,12 +244,10 @@ static void sample_on_ranks(world *w, source *s)
 
 /* ------------------------------------------------------------------------------------------ what they must be */
 
-/* A sampler that the ranks leave to one machine: of the user's, p_less or smoothing. */
+/* A sampler that the ranks leave to one machine: of the user's. */
 static bool has_foreign(const samp_sampler *s)
 {
-    const sampi_kind kind = ((const sampi_sampler *)s)->kind;
-    if (kind == SAMPI_P_LESS || kind == SAMPI_SMOOTHING) return true;
-    if (kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
+    if (((const sampi_sampler *)s)->kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
     for (int32_t i = 0; i < samp_chain_n(s); i++)
         if (has_foreign(samp_chain_get(s, i))) return true;
     return false;
@@ -231,8 +273,13 @@ static void play_batch(world *w, source *s, const char *what, uint64_t number)
         for (size_t rank = 0; rank < w->n_ranks; rank++) {
             samp_token got = w->out[rank][r], want = w->want[r];
             const samp_sampler *state = w->one[r];
-            if (got == want && w->status[rank] == SAMP_OK && (!state || same_state(state, w->chain[rank][r])))
-                continue;
+            bool same = got == want && w->status[rank] == SAMP_OK;
+            same = same && (!state || same_state(state, w->chain[rank][r]));
+            if (same && want >= 0 && w->told[rank]) {
+                const samp_logprobs *a = &w->told[rank][r], *b = &w->told[MAX_RANKS][r];
+                same = same_told(&a->raw, &b->raw) && same_told(&a->processed, &b->processed);
+            }
+            if (same) continue;
             char text[1500] = "";
             if (state) samp_describe(state, text, sizeof text);
             test_fail(__FILE__, __LINE__,
@@ -297,6 +344,7 @@ static void one_batch(uint64_t number, size_t *rows_left, size_t longest)
     row = (float *)malloc(w->n_vocab * sizeof *row);
     for (size_t r = 0; r < w->n_rows; r++) w->one[r] = possible_chain(&s, w->n_vocab);
     make_rows(w, &s, row);
+    if (percent(&s, 25)) make_told(w, &s);
     make_ranks(w, &s);
     for (int step = percent(&s, 60) ? 1 : 4; step > 0; step--) {
         play_batch(w, &s, "batch", number);
@@ -322,6 +370,7 @@ enum { LONG_VOCAB = 32000 };
 
 typedef enum long_row {
     LONG_REAL,
+    LONG_PEAKED,
     LONG_NORMAL,
     LONG_ZIPF,
     LONG_FLAT,
@@ -335,6 +384,7 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
     for (size_t i = 0; i < n; i++) {
         size_t at = below(s, REAL_WIDTH);
         if (kind == LONG_REAL) row[i] = real_rows ? real_rows[i % REAL_ROWS][at] : 0.0f;
+        if (kind == LONG_PEAKED) row[i] = make_logit(s, ROW_PEAKED, i, n, 0.0, 0.0);
         if (kind == LONG_NORMAL || kind == LONG_BF16) row[i] = (float)(2.0 * normal_fast(s));
         if (kind == LONG_ZIPF) row[i] = (float)(10.0 - log(1.0 + (double)n * coarse(s)));
         if (kind == LONG_FLAT) row[i] = 1.5f;
@@ -343,12 +393,12 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
     }
 }
 
-/* A chain, and the most rounds and bytes that it may take with any of the rows. */
+/* A chain, and the most rounds that it may take with any of the rows, if its draw needs eight attempts at most. */
 typedef struct traffic {
     const char *name;
     samp_sampler *(*make)(void);
     unsigned rounds;
-    size_t bytes;
+    bool is_apart; /* what samp_sample_sharded tells by itself: not in the shares, and tail_free lists a flat row */
 } traffic;
 
 static samp_sampler *only_temp(void) { return chain_of(samp_init_temp(0.8f), samp_init_dist(1), NULL); }
@@ -374,6 +424,14 @@ static samp_sampler *top_p_999(void)
     return chain_of(samp_init_top_p(0.999f, 0), samp_init_temp(0.8f), samp_init_dist(4));
 }
 static samp_sampler *top_p_kept(void) { return chain_of(samp_init_top_p(0.5f, 9000), samp_init_dist(4), NULL); }
+static samp_sampler *top_p_min_p(void)
+{
+    return chain_of(samp_init_top_p(0.95f, 0), samp_init_min_p(0.05f, 0), samp_init_dist(4));
+}
+static samp_sampler *min_p_usual(void)
+{
+    return chain_of(samp_init_min_p(0.05f, 0), samp_init_temp(0.8f), samp_init_dist(6));
+}
 static samp_sampler *typical_20(void)
 {
     return chain_of(samp_init_typical(0.2f, 0), samp_init_temp(0.8f), samp_init_dist(5));
@@ -403,33 +461,58 @@ static samp_sampler *adaptive_typical(void)
 static samp_sampler *tail_free(void) { return chain_of(samp_init_tail_free(0.95f, 0), samp_init_dist(13), NULL); }
 
 static const traffic TRAFFIC[] = {
-    { "greedy", only_greedy, 2, 1024 },
-    { "dist", only_dist, 3, 1024 },
-    { "temp", only_temp, 3, 1024 },
-    { "default", usual_chain, 2, 1024 },
-    { "top_k 3000", top_k_3000, 5, 16384 },
-    { "top_k n - 3", top_k_all, 5, 16384 },
-    { "top_p 0.5", top_p_50, 5, 16384 },
-    { "top_p 0.999", top_p_999, 5, 16384 },
-    { "top_p, min_keep", top_p_kept, 5, 16384 },
-    { "typical 0.2", typical_20, 6, 16384 },
-    { "typical 0.95", typical_95, 6, 16384 },
-    { "min_p 1e-4", min_p_tiny, 4, 4096 },
-    { "min_p, min_keep", min_p_kept, 7, 16384 },
-    { "top_n_sigma", sigma_one, 4, 4096 },
-    { "top_a", top_a_tiny, 4, 4096 },
-    { "epsilon", epsilon_tiny, 4, 4096 },
-    { "eta, min_keep", eta_kept, 7, 16384 },
-    { "xtc", xtc_tiny, 5, 4096 },
-    { "temp_ext", dynamic, 4, 4096 },
-    { "mirostat", mirostat_1, 5, 16384 },
-    { "mirostat_v2", mirostat_2, 4, 4096 },
-    { "adaptive_p", adaptive, 5, 4096 },
-    { "typical, xtc, adaptive_p", adaptive_typical, 9, 16384 },
-    { "tail_free", tail_free, 20, 9 * LONG_VOCAB },
+    { "greedy", only_greedy, 2, false },
+    { "dist", only_dist, 3, false },
+    { "temp", only_temp, 3, false },
+    { "default", usual_chain, 2, false },
+    { "top_k 3000", top_k_3000, 5, false },
+    { "top_k n - 3", top_k_all, 5, false },
+    { "top_p 0.5", top_p_50, 5, false },
+    { "top_p 0.999", top_p_999, 5, false },
+    { "top_p, min_keep", top_p_kept, 5, false },
+    { "top_p, min_p", top_p_min_p, 7, true },
+    { "typical 0.2", typical_20, 6, true },
+    { "typical 0.95", typical_95, 6, true },
+    { "min_p 0.05", min_p_usual, 3, false },
+    { "min_p 1e-4", min_p_tiny, 3, false },
+    { "min_p, min_keep", min_p_kept, 5, false },
+    { "top_n_sigma", sigma_one, 4, false },
+    { "top_a", top_a_tiny, 4, false },
+    { "epsilon", epsilon_tiny, 4, false },
+    { "eta, min_keep", eta_kept, 5, false },
+    { "xtc", xtc_tiny, 5, false },
+    { "temp_ext", dynamic, 4, false },
+    { "mirostat", mirostat_1, 5, false },
+    { "mirostat_v2", mirostat_2, 4, false },
+    { "adaptive_p", adaptive, 5, false },
+    { "typical, xtc, adaptive_p", adaptive_typical, 9, true },
+    { "tail_free", tail_free, 20, true },
 };
 
-static void one_long_batch(size_t n, const traffic *t, long_row kind, size_t n_ranks, uint64_t number)
+enum { FEW = 256, MOST_ROUNDS = 32 };
+
+/* How many tokens took so many rounds: those drawn from few candidates, and the others. */
+typedef struct tally {
+    unsigned long few[MOST_ROUNDS], many[MOST_ROUNDS];
+    size_t few_bytes, many_bytes; /* the most */
+} tally;
+
+/* The candidates that a chain leaves of a row. */
+static size_t left_of(const samp_sampler *chain, const float *row, size_t n)
+{
+    samp_token_data *d = (samp_token_data *)malloc(n * sizeof *d);
+    samp_token_data_array cur = { d, n, -1, false };
+    samp_sampler *copy = samp_clone(chain);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) d[i] = (samp_token_data){ (samp_token)i, row[i], 0.0f };
+    assert_int_equal(samp_apply(copy, &cur), SAMP_OK);
+    for (size_t i = 0; i < cur.size; i++) left += cur.data[i].logit > -INFINITY;
+    samp_free(copy);
+    free(d);
+    return left;
+}
+
+static void one_long_batch(size_t n, const traffic *t, long_row kind, size_t n_ranks, uint64_t number, tally *count)
 {
     source s = source_seed(test_seed() + number);
     world *w = (world *)calloc(1, sizeof *w);
@@ -441,22 +524,65 @@ static void one_long_batch(size_t n, const traffic *t, long_row kind, size_t n_r
     make_long_row(&s, (float *)(void *)w->data, n, kind);
     make_ranks(w, &s);
     for (int step = 0; step < 2; step++) {
+        size_t left = left_of(w->one[0], (const float *)(const void *)w->data, n);
+        size_t most = t->make == tail_free ? 9 * n : left <= FEW && !t->is_apart ? 4096 : 65536;
         play_batch(w, &s, t->name, number);
-        if (w->rounds > t->rounds || w->bytes > t->bytes)
-            test_fail(__FILE__, __LINE__, "%s, row %d, %zu ranks: %u rounds, %zu bytes", t->name, (int)kind, n_ranks,
-                      w->rounds, w->bytes);
+        size_t *bytes = left <= FEW ? &count->few_bytes : &count->many_bytes;
+        (left <= FEW ? count->few : count->many)[w->rounds < MOST_ROUNDS ? w->rounds : MOST_ROUNDS - 1]++;
+        if (w->bytes > *bytes) *bytes = w->bytes;
+        if (w->rounds > t->rounds || w->bytes >= most)
+            test_fail(__FILE__, __LINE__, "%s, row %d, %zu ranks: %zu left, %u rounds, %zu bytes", t->name, (int)kind,
+                      n_ranks, left, w->rounds, w->bytes);
     }
     drop_world(w);
     free(w);
 }
 
+/* The share of the tokens that took no more rounds. */
+static double share_within(const unsigned long *count, unsigned rounds)
+{
+    double within = 0.0, all = 0.0;
+    for (unsigned i = 0; i < MOST_ROUNDS; i++) {
+        all += (double)count[i];
+        within += i <= rounds ? (double)count[i] : 0.0;
+    }
+    return all > 0.0 ? within / all : 1.0;
+}
+
+static void print_tally(const char *name, const tally *t)
+{
+    printf("%-26s few:", name);
+    for (int r = 2; r < 10; r++) printf(" %4lu", t->few[r]);
+    printf("   many:");
+    for (int r = 2; r < 10; r++) printf(" %4lu", t->many[r]);
+    printf("   bytes: %zu %zu\n", t->few_bytes, t->many_bytes);
+}
+
+/* Rounds and bytes of every kind of row and chain, whose bounds are promised. */
 static void test_long_rows(void **state)
 {
     (void)state;
+    tally sum;
+    size_t n_seeds = (size_t)amount(8, 1);
+    memset(&sum, 0, sizeof sum);
     real_rows_load(REAL_ROWS_PATH);
-    for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++)
-        for (int kind = 0; kind < N_LONG_ROWS; kind++)
-            one_long_batch(LONG_VOCAB, &TRAFFIC[i], (long_row)kind, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], i);
+    for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++) {
+        const traffic *t = &TRAFFIC[i];
+        tally one;
+        memset(&one, 0, sizeof one);
+        for (size_t seed = 0; seed < n_seeds; seed++)
+            for (int kind = 0; kind < N_LONG_ROWS; kind++) {
+                size_t n_ranks = RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)];
+                one_long_batch(LONG_VOCAB, t, (long_row)kind, n_ranks, seed * TEST_COUNT(TRAFFIC) + i, &one);
+            }
+        if (getenv("SAMP_TEST_TABLE")) print_tally(t->name, &one);
+        for (int r = 0; r < MOST_ROUNDS; r++) {
+            sum.few[r] += t->is_apart ? 0 : one.few[r];
+            sum.many[r] += t->is_apart ? 0 : one.many[r];
+        }
+    }
+    assert_true(share_within(sum.few, 3) >= 0.999);
+    assert_true(share_within(sum.many, 5) >= 0.999);
 }
 
 /* ------------------------------------------------------------------------------------------------ failures */
@@ -474,24 +600,6 @@ static world *small_world(source *s)
     w->one[1] = top_p_999();
     make_ranks(w, s);
     return w;
-}
-
-/* p_less needs sums that no message has: a row with it is refused, on all ranks; one where it is off is not. */
-static void test_p_less_is_refused(void **state)
-{
-    (void)state;
-    source s = source_stream(77);
-    world *w = small_world(&s);
-    for (size_t rank = 0; rank < w->n_ranks; rank++)
-        for (size_t r = 0; r < 2; r++)
-            assert_int_equal(samp_chain_add(w->chain[rank][r], samp_init_p_less(r ? 0.0f : 1.0f, 0)), SAMP_OK);
-    sample_on_ranks(w, &s);
-    for (size_t rank = 0; rank < w->n_ranks; rank++) {
-        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
-        assert_true(w->out[rank][1] >= 0);
-    }
-    drop_world(w);
-    free(w);
 }
 
 /* The batch fails on all ranks with that status, and nothing has moved. */
@@ -517,13 +625,14 @@ static void test_one_rank_is_wrong(void **state)
         samp_sampler **chain = w->chain[1];
         int status = SAMP_E_RANGE;
         samp_logprobs lp[2];
+        memset(lp, 0, sizeof lp);
         if (wrong == 0) slice->n_vocab++;
         if (wrong == 1) slice->n_threads = -1;
         if (wrong == 2) chain[1] = (samp_free(chain[1]), chain[0]); /* one sampler twice */
         if (wrong == 3) slice->n_rows = 1;
         if (wrong == 4) slice->dtype = (samp_dtype)77, status = SAMP_E_DTYPE;
         if (wrong == 5) slice->data = NULL, status = w->length[1] ? SAMP_E_NULL : SAMP_OK;
-        if (wrong == 6) slice->logprobs = lp, status = SAMP_E_UNSUPPORTED;
+        if (wrong == 6) slice->logprobs = lp, status = SAMP_E_FORMAT;
         if (wrong == 7) samp_set_position(chain[0], 4), status = SAMP_E_FORMAT;
         if (wrong == 8) samp_free(chain[0]), chain[0] = only_temp(), status = SAMP_E_FORMAT;
         if (wrong >= 9) samp_shard_free(w->shard[1]);
@@ -571,16 +680,24 @@ static void test_no_memory(void **state)
 static void test_one_row_is_wrong(void **state)
 {
     (void)state;
-    for (int wrong = 0; wrong < 4; wrong++) {
+    for (int wrong = 0; wrong < 6; wrong++) {
         source s = source_stream(100 + (uint64_t)wrong);
         world *w = small_world(&s);
         size_t rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
         float *x = (float *)w->owned[rank][0];
         samp_logits logits = whole(w);
-        int status = wrong < 2 ? SAMP_E_NAN : wrong == 2 ? SAMP_E_RANGE : SAMP_E_EMPTY;
+        static const int statuses[] = {
+            SAMP_E_NAN, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_NULL
+        };
+        int status = statuses[wrong];
+        if (wrong >= 4) make_told(w, &s);
         if (wrong == 0) x[w->length[rank] - 1] = NAN;
         if (wrong == 1) x[0] = INFINITY;
+        logits.logprobs = w->told[MAX_RANKS];
         for (size_t k = 0; k < 3; k++) {
+            w->slice[k].logprobs = w->told[k];
+            if (wrong == 4) w->told[k][0].raw.n_top = SAMP_MAX_TOP_LOGPROBS + 1;
+            if (wrong == 5) w->told[k][0].processed.n_top = 1, w->told[k][0].processed.top_logprobs = NULL;
             if (wrong == 2) samp_chain_add(w->chain[k][0], samp_init_top_p(7.0f, 0));
             for (size_t i = 0; i < w->length[k] && wrong == 3; i++) ((float *)w->owned[k][0])[i] = -INFINITY;
         }
@@ -591,6 +708,43 @@ static void test_one_row_is_wrong(void **state)
             assert_int_equal(w->out[k][0], status);
             assert_int_equal(w->out[k][1], w->want[1]);
             assert_int_equal(samp_get_position(w->chain[k][0]), 0);
+        }
+        drop_world(w);
+        free(w);
+    }
+}
+
+/* The status that one rank has told is lost on the way to all: it goes on asking what the others ask, and objects. */
+static void test_lost_status(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        source s = source_stream(200 + (uint64_t)lost);
+        world *w = small_world(&s);
+        unsigned char *bytes[MAX_RANKS];
+        size_t n[MAX_RANKS], rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
+        int32_t index[2] = { -1, 1 };
+        if (lost == 0) ((float *)w->owned[rank][0])[0] = NAN;
+        if (lost == 1) w->slice[rank].row_index = index;
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+        for (int round = 0; round < 2; round++) {
+            for (size_t k = 0; k < 3; k++) {
+                bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+                assert_non_null(bytes[k]);
+            }
+            assert_true(exchange(w, bytes, n, &s));
+            for (size_t k = 0; k < 3 && round == 0; k++) /* the first row's maximum */
+                sampi_wire_put_float(bytes[k] + SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD, 9.0f);
+            for (size_t k = 0; k < 3; k++)
+                assert_int_equal(samp_shard_take(w->shard[k]), round ? SAMP_E_FORMAT : SAMP_OK);
+        }
+        for (size_t k = 0; k < 3; k++) {
+            assert_null(samp_shard_message(w->shard[k], &n[k]));
+            for (int r = 0; r < 2; r++) {
+                assert_int_equal(w->out[k][r], SAMP_E_FORMAT);
+                assert_int_equal(samp_get_position(w->chain[k][r]), 0);
+            }
         }
         drop_world(w);
         free(w);
@@ -869,11 +1023,16 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),    cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_p_less_is_refused), cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),         cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_callbacks),         cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

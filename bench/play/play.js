@@ -392,7 +392,10 @@ function showTrace(trace) {
 // What is drawn from, in short, where the table is out of sight.
 function showStrip(tokens, p) {
     const best = tokens.map((token, i) => ({ token, p: p[i] })).filter((one) => one.p > 0).sort((a, b) => b.p - a.p);
-    byId('strip').replaceChildren(...best.slice(0, 8).map((one) => make('span', { style: `width:${100 * one.p}%` }, one.p > 0.07 ? pieceText(one.token) : '\u00a0')), make('span', {}));
+    byId('strip').replaceChildren(...best.slice(0, 8).map((one) => {
+        const text = pieceText(one.token), fits = one.p > 0.022 * text.length + 0.02; // on a phone
+        return make('span', { style: `width:${100 * one.p}%` }, fits ? text : '\u00a0');
+    }), make('span', {}));
 }
 
 // Which of the story's rows it is.

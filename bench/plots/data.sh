@@ -41,7 +41,7 @@ batches() {
 grammar() {
     make -s bench-grammar PEERS=1 > "$build/grammar.log"
     awk 'BEGIN { print "matcher,mean_us,p50_us,p99_us" }
-        { name = substr($0, 1, 44); sub(/ *$/, "", name); sub(/,/, ":", name); gsub(/,/, "", name) }
+        { name = substr($0, 1, 44); sub(/ *$/, "", name); sub(/,/, ":", name); if (sub(/, */, " (", name)) name = name ")" }
         /masks allow/ || /^ / { next }
         /^$/ { exit }
         name != "" && split(substr($0, 45), x, " ") >= 3 && x[1] + 0 > 0 { print name "," x[1] "," x[2] "," x[3] }' "$build/grammar.log" > $here/grammar.csv

@@ -1,8 +1,8 @@
 # The time of a mask, half of them and 99 of a hundred, beside peers.
-HEIGHT = 330
+HEIGHT = 290
 load "bench/plots/style.gp"
-set label "Time of a mask under a grammar of any JSON, 128,256 tokens" at screen 0.5, screen 0.94 center font ",16"
-set tmargin 5
+set label "Time of a mask under a grammar of any JSON, 128,256 tokens" at screen 0.5, screen 0.93 center font ",16"
+set tmargin 3
 set logscale x
 set xrange [1:900000]
 set yrange [4.7:-1]

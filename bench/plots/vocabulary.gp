@@ -17,7 +17,7 @@ do for [i = 1:6] {
     set title name noenhanced font ",14" offset 0,-0.6
     if (i % 3 == 1) { set ytics ("1 us" 1, "10 us" 10, "100 us" 100, "1 ms" 1000, "10 ms" 10000) } else { set ytics ("" 1, "" 10, "" 100, "" 1000, "" 10000) }
     if (i == 3) {
-        set label 1 "llama.cpp" at 33000, 220 textcolor rgb peer
+        set label 1 "llama.cpp" at 33000, 400 textcolor rgb peer
         set label 2 "sampling.h" at 33000, 12 textcolor rgb ours
         set label 3 "one pass for the maximum" at 300000, 1.35 right font ",12" textcolor rgb quiet
     } else { unset label }

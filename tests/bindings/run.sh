@@ -11,6 +11,11 @@ fail() { echo "bindings: $*" >&2; exit 1; }
 "$dir/tokens" > "$dir/tokens.txt"
 [ "$(grep -c '^[0-9]*$' "$dir/tokens.txt")" = 60 ] || fail "C itself gives no 60 tokens"
 
+# a copy with the library beside it, which needs no SAMPLING_LIBRARY
+mkdir -p "$dir/beside"
+cp "$SAMPLING_LIBRARY" "$dir/beside/libsampling.so"
+cp $here/sampling.py $here/sampling.js "$dir/beside"
+
 compare() { # name, command
     name=$1
     shift
@@ -34,6 +39,7 @@ for p in python3 /usr/bin/python3; do
 done
 if [ -n "$python" ]; then
     compare python_numpy "$python" $here/sampling.py
+    compare python_beside env -u SAMPLING_LIBRARY "$python" "$dir/beside/sampling.py"
 else
     echo "bindings: SKIPPED python with numpy, there is no numpy"
 fi
@@ -47,4 +53,5 @@ if ! command -v node > /dev/null || [ ! -d "$dir/node_modules/koffi" ]; then
     echo "bindings: SKIPPED javascript, there is no node, or npm could not fetch koffi (see $dir/npm.log)"
 else
     compare javascript env NODE_PATH="$dir/node_modules" node $here/sampling.js
+    compare javascript_beside env -u SAMPLING_LIBRARY node "$dir/beside/sampling.js"
 fi

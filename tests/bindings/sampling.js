@@ -4,12 +4,14 @@
 //     const chain = new Chain(nVocab, { top_k: 40, temp: 0.8 });
 //     const token = chain.sample(logits);        // a Float32Array is read where it is; any list will do
 //
-// The library is libsampling.so (make lib, make install), or what SAMPLING_LIBRARY names. Run as a program it prints what
-// tokens.c prints.
+// The library is libsampling.so (make lib) beside this file, else one that is installed (make install), or what
+// SAMPLING_LIBRARY names. Run as a program it prints what tokens.c prints.
 'use strict';
+const fs = require('fs');
 const koffi = require('koffi');
 
-const lib = koffi.load(process.env.SAMPLING_LIBRARY ?? 'libsampling.so');
+const beside = `${__dirname}/libsampling.so`;
+const lib = koffi.load(process.env.SAMPLING_LIBRARY ?? (fs.existsSync(beside) ? beside : 'libsampling.so'));
 koffi.opaque('samp_settings');
 koffi.opaque('samp_params');
 koffi.opaque('samp_sampler');

@@ -3,8 +3,8 @@
     chain = Chain(n_vocab, top_k=40, temp=0.8)
     token = chain.sample(logits)            # a numpy array of float32 is read where it is; any list will do
 
-The library is libsampling.so (make lib, make install), or what SAMPLING_LIBRARY names. Run as a program it prints what
-tokens.c prints.
+The library is libsampling.so (make lib) beside this file, else one that is installed (make install), or what
+SAMPLING_LIBRARY names. Run as a program it prints what tokens.c prints.
 """
 import ctypes
 import os
@@ -15,7 +15,8 @@ try:
 except ImportError:
     numpy = None
 
-lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", "libsampling.so"))
+beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
+lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", beside if os.path.exists(beside) else "libsampling.so"))
 token_bytes_t = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_int32, POINTER(c_size_t))
 
 

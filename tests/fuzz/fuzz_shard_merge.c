@@ -7,11 +7,13 @@
 #endif
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
+#define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
 #include "../../sampling.h"
 #include "../case.h"
 #include "fuzz.h"
 
-enum { FUZZ_LONGEST = 600, FUZZ_ROWS = 2, FUZZ_RANKS = 2 };
+enum { FUZZ_LONGEST = 600, FUZZ_ROWS = 2, FUZZ_RANKS = 2, FUZZ_TOP = 5 };
 
 /* Both orders of a merge, into a and b. */
 static void merge_both_ways(unsigned char *a, unsigned char *b, size_t n)
@@ -54,10 +56,14 @@ static void fuzz_batch(source *s)
     samp_sampler *one[FUZZ_ROWS], *chain[FUZZ_RANKS][FUZZ_ROWS];
     samp_token want[FUZZ_ROWS], out[FUZZ_RANKS][FUZZ_ROWS];
     samp_shard *shard[FUZZ_RANKS];
-    size_t n_vocab = make_length(s, FUZZ_LONGEST), cut = below(s, n_vocab + 1), n;
-    bool changed = below(s, 4) != 0, parted = false;
+    size_t n_vocab = make_length(s, FUZZ_LONGEST), cut = below(s, n_vocab + 1), n, n_other;
+    bool changed = below(s, 4) != 0;
     samp_logits logits[FUZZ_RANKS + 1];
+    static samp_logprob top[FUZZ_RANKS + 1][FUZZ_ROWS][2][FUZZ_TOP];
+    samp_logprobs told[FUZZ_RANKS + 1][FUZZ_ROWS];
+    bool tells = below(s, 3) == 0;
     memset(logits, 0, sizeof logits);
+    memset(told, 0, sizeof told);
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
         one[r] = make_chain(s, n_vocab);
         samp_set_rng(one[r], SAMP_RNG_PHILOX);
@@ -67,6 +73,13 @@ static void fuzz_batch(source *s)
         logits[k].data = row[0] + (k == 1 ? cut : 0);
         logits[k].n_rows = FUZZ_ROWS;
         logits[k].stride = FUZZ_LONGEST;
+        if (tells) logits[k].logprobs = told[k];
+        for (size_t r = 0; r < FUZZ_ROWS; r++) {
+            told[k][r].raw.n_top = (int32_t)r * FUZZ_TOP;
+            told[k][r].raw.top_logprobs = top[k][r][0];
+            told[k][r].processed.n_top = FUZZ_TOP;
+            told[k][r].processed.top_logprobs = top[k][r][1];
+        }
         logits[k].n_vocab = k == FUZZ_RANKS ? n_vocab : k ? n_vocab - cut : cut;
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
@@ -77,18 +90,19 @@ static void fuzz_batch(source *s)
     samp_sample_batch(one, &logits[FUZZ_RANKS], want);
     for (;;) {
         unsigned char *a = (unsigned char *)samp_shard_message(shard[0], &n);
-        unsigned char *b = (unsigned char *)samp_shard_message(shard[1], &n);
-        parted = !a !=
-                 !b; /* a changed message may fit what one rank knows of its slice, and not what the other knows */
-        MUST(changed || !parted);
-        if (!a || !b) break;
+        unsigned char *b = (unsigned char *)samp_shard_message(shard[1], &n_other);
+        MUST(!a == !b && n == n_other); /* or one of them would wait for ever */
+        if (!a) break;
         if (changed) change(s, b, n);
         merge_both_ways(a, b, n);
         MUST(samp_shard_take(shard[0]) == samp_shard_take(shard[1]));
     }
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
-        MUST(parted || out[0][r] == out[1][r]);
+        MUST(out[0][r] == out[1][r]);
         MUST(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED);
+        bool same = told[0][r].processed.chosen.rank == told[FUZZ_RANKS][r].processed.chosen.rank &&
+                    told[0][r].raw.chosen.rank == told[FUZZ_RANKS][r].raw.chosen.rank;
+        MUST(changed || out[0][r] < 0 || same);
         samp_free(one[r]);
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
