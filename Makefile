@@ -251,9 +251,9 @@ lint-long: | $(B)
 
 ## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
 cover: | $(B)
-	@sh tests/cover.sh $(B)/cover $(ARGS)
+	@python3 tests/cover.py $(B)/cover $(ARGS)
 
-## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --light"; hours, goes on where it was)
 mutate: | $(B)
 	@python3 tests/mutate.py $(B)/mutate $(ARGS)
 

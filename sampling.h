@@ -16308,7 +16308,8 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
     if (*r->at == '{') {
         int n = 0;
         while (r->at[1 + n] && r->at[1 + n] != '}') n++;
-        if (n < 1 || n > 6) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+        if (n < 1 || n > 6 || !r->at[1 + n])
+            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
         r->at++;
         int64_t c = sampi_read_hex(r, n);
         r->at++;

@@ -606,7 +606,8 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
 {
     samp_token_data_array cur;
     sampi_sampler *s = (sampi_sampler *)chain;
-    bool moves = s->rng == SAMP_RNG_MT19937; /* a draw moves it on, and it is put back */
+    /* a draw moves it on, and it is put back */
+    bool moves = s->rng == SAMP_RNG_MT19937 || s->kind == SAMPI_MIROSTAT_V2;
     samp_set_position(chain, position);
     if (moves) sampi_save_state(s);
     int status = candidates(&cur, p->work, row, n);
@@ -629,6 +630,109 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     printf("%s\n%s", at_work, p->report);
     p->report_len = 0;
     return false;
+}
+
+/* The token by definition; the chain stays where it is. */
+static samp_token defined(player *p, const samp_sampler *chain, const float *row, size_t n)
+{
+    samp_sampler *copy = samp_clone(chain);
+    samp_token token = step(p, &copy, row, n, false);
+    samp_free(copy);
+    return token;
+}
+
+static float *tail_at(float *row, size_t n, float x)
+{
+    for (size_t i = 1; i <= 4; i++) row[n - i] = x;
+    return row;
+}
+
+/* Four logits of the tail rise from lo to hi: where the definition goes over to another token, draw on both sides, to the
+   last bit; what estimates a sum must not decide there. *met counts these edges. */
+static bool edge_of_draw(player *p, samp_sampler *chain, float *row, size_t n, float lo, float hi, int *met)
+{
+    samp_token at_lo = defined(p, chain, tail_at(row, n, lo), n);
+    if (at_lo == defined(p, chain, tail_at(row, n, hi), n)) return true;
+    for (float x; nextafterf(lo, hi) != hi;) {
+        x = lo + 0.5f * (hi - lo);
+        if (defined(p, chain, tail_at(row, n, x), n) == at_lo)
+            lo = x;
+        else
+            hi = x;
+    }
+    bool good = true;
+    ++*met;
+    for (int k = 0; k < 3 && good; k++, lo = nextafterf(lo, -FLT_MAX), hi = nextafterf(hi, FLT_MAX))
+        good = expect(p, chain, tail_at(row, n, lo), n, DEFINED, 0) &&
+               expect(p, chain, tail_at(row, n, hi), n, DEFINED, 0);
+    return good;
+}
+
+/* mirostat in llama.cpp's arithmetic estimates the sum of what is kept behind the head: all of it, or a part. */
+static bool mirostat_at_the_edge(void)
+{
+    enum { N = 9000, N_HEAD = 600 };
+    player p;
+    bool good = true;
+    int met = 0, rows = quick() ? 30 : 80;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int i = 0; i < rows && good; i++) {
+        source s = source_seed((uint64_t)i);
+        float tau = i % 4 < 2 ? 20.0f : 7.6f; /* all are kept, or a part */
+        samp_sampler *chain = i % 2 ? samp_init_mirostat(N, (uint64_t)i, tau, 0.1f, 100)
+                                    : samp_init_mirostat_v2((uint64_t)i, tau, 0.1f);
+        samp_set_rng(chain, SAMP_RNG_MT19937);
+        AT("mirostat at the edge of a draw, row %d", i);
+        for (size_t j = 0; j < N; j++)
+            p.row[j] = (float)(j < N_HEAD ? 3.0 + 0.5 * normal_fast(&s) : normal_fast(&s) - 2.0);
+        good = edge_of_draw(&p, chain, p.row, N, -8.0f, 2.4f, &met);
+        samp_free(chain);
+    }
+    if (good && met < rows / 5) printf("only %d edges\n", met), good = false;
+    return end(&p, good, "mirostat at the edge of a draw");
+}
+
+static size_t left_by_mirostat(player *p, float tau, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *s = samp_init_mirostat_v2(1, tau, 0.1f);
+    candidates(&cur, p->work, row, n);
+    sampi_apply_steps((sampi_sampler *)s, &cur);
+    samp_free(s);
+    return cur.size;
+}
+
+/* mirostat_v2 cuts at a logit that depends on the row's sum: where one token more is left, to the last bit of tau, an
+   estimate of the sum leaves it open which it is. */
+static bool mirostat_cuts_at_the_edge(void)
+{
+    enum { N = 9000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int i = 0; i < (quick() ? 8 : 40) && good; i++) {
+        source s = source_seed((uint64_t)i);
+        normal_row(&s, p.row, N, i % 2 ? 2.0 : 1.0);
+        float lo = 5.5f + 0.05f * (float)(i % 16), hi = lo + 0.05f;
+        size_t left = left_by_mirostat(&p, lo, p.row, N);
+        AT("mirostat_v2's cut at the edge, row %d", i);
+        if (left == left_by_mirostat(&p, hi, p.row, N)) printf("no edge in row %d\n", i), good = false;
+        while (good && nextafterf(lo, hi) != hi) {
+            float mid = lo + 0.5f * (hi - lo);
+            if (left_by_mirostat(&p, mid, p.row, N) == left)
+                lo = mid;
+            else
+                hi = mid;
+        }
+        for (int k = 0; k < 4 && good; k++, lo = nextafterf(lo, 0.0f), hi = nextafterf(hi, FLT_MAX)) {
+            samp_sampler *below = samp_init_mirostat_v2(1, lo, 0.1f), *above = samp_init_mirostat_v2(1, hi, 0.1f);
+            good = expect(&p, below, p.row, N, DEFINED, (uint64_t)k) &&
+                   expect(&p, above, p.row, N, DEFINED, (uint64_t)k);
+            samp_free(below);
+            samp_free(above);
+        }
+    }
+    return end(&p, good, "mirostat_v2's cut at the edge");
 }
 
 /* Chains in which the largest logit decides alone. */
@@ -1684,6 +1788,8 @@ static bool arrays(void)
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
     X(mirostat_drifts)                                                                                               \
+    X(mirostat_cuts_at_the_edge)                                                                                     \
+    X(mirostat_at_the_edge)                                                                                          \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
     X(sums_of_tiles)                                                                                                 \

@@ -226,6 +226,207 @@ static void test_regex(void **state)
     sampi_tree_free(&t);
 }
 
+/* What a GBNF may hold besides: comments, ends of lines, names, escapes, classes at their edges. */
+static void test_gbnf_spelling(void **state)
+{
+    (void)state;
+    check_texts(SAMP_GRAMMAR_GBNF,
+                "# before\r\n\nroot ::= \"a\" | # behind\r\n b-2 | #\n  (\n # within\r\n Z9 )\n\n"
+                "b-2 ::= \"\\r\\n\\t\\\\\\\"\" [\\]\\-\\[]\r\nZ9 ::= \"z\"\n# the end",
+                TEXTS("a", "z", "\r\n\t\\\"]", "\r\n\t\\\"-", "\r\n\t\\\"["), TEXTS("", "\r\n"),
+                TEXTS("b", "#", "\n"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= [a-] [-a] \"x\" [] [^]", TEXTS("a-x", "-ax"), TEXTS("a", "--"),
+                TEXTS("b", "aax^"));
+    /* beyond Unicode nothing can match, and a class ends there */
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"\\U00110000\" | [\\U00110000-\\U00120000] | \"b\" [x-\\U00120000]",
+                TEXTS("bx", "bz", "b\xf4\x8f\xbf\xbf"), TEXTS("", "b"), TEXTS("a", "\xf4\x8f", "bw", "b\xf4\x90"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\"{ 1 , 2 } \"b\"{2 , } (\"c\"{\n 0, 5000 } \"d\")",
+                TEXTS("abbd", "aabbbccccd"), TEXTS("aa", "abb"), TEXTS("b", "aaa", "abd"));
+    check_texts(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nroot ::= a | \"y\"\na ::= \"z\"", TEXTS("z", "y"), TEXTS(""),
+                TEXTS("x")); /* the second rule of a name replaces the first */
+}
+
+/* What a regular expression may hold: the escapes of JavaScript, with and without braces, and what repeats. */
+static void test_regex_spelling(void **state)
+{
+    (void)state;
+    check_texts(SAMP_GRAMMAR_REGEX,
+                "\\u{1F600}|\\ud83d\\ude01|\\u{e9}|\\ue000x|\\ud7ffy", /* two pairs, one by code */
+                TEXTS("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x81", "\xc3\xa9", "\xee\x80\x80x", "\xed\x9f\xbfy"),
+                TEXTS("", "\xf0\x9f"), TEXTS("u", "\xf0\x9f\x98\x82", "\xed\xa0"));
+    /* half a pair is no character: alone, before another escape, before what is no second half */
+    check_texts(SAMP_GRAMMAR_REGEX, "a|\\ud83d|\\ud83dx|\\ud83d\\n|\\ud83d\\u0041|\\ud83d\\uf000", TEXTS("a"),
+                TEXTS(""), TEXTS("A", "x", "\n", "\xed"));
+    check_texts(SAMP_GRAMMAR_REGEX, "\\t\\n\\v\\f\\r\\cA\\cz\\x7f\\/\\.[\\b\\cJ]",
+                TEXTS("\t\n\v\f\r\001\032\x7f/.\b", "\t\n\v\f\r\001\032\x7f/.\n"), TEXTS("\t\n\v"),
+                TEXTS("t", "\t\n\v\f\r\002"));
+    check_texts(SAMP_GRAMMAR_REGEX, "a|\\0|\\0b", TEXTS("a"), TEXTS(""), TEXTS("0", "b"));
+    check_texts(SAMP_GRAMMAR_REGEX, "x{2}y{1,}?z{0,1}?(a+?b*?)?{x{2,y{2,3}", TEXTS("xxy{x{2,yy", "xxyyzab{x{2,yyy"),
+                TEXTS("xx", "xxy{x{2,y"), TEXTS("xy", "xxx", "xxyzz"));
+    check_texts(SAMP_GRAMMAR_REGEX, "[\\d_-][^\\D5][a\\S]?[\\u{41}-\\u{43}-]", TEXTS("_1B", "-2xC", "33-"),
+                TEXTS("1", "_1"), TEXTS("a", "15", "_1 "));
+    check_texts(SAMP_GRAMMAR_REGEX, "(?<first>a|b)(?:c)$|^$", TEXTS("", "ac", "bc"), TEXTS("a"), TEXTS("c", "acd"));
+    check_texts(SAMP_GRAMMAR_REGEX, "[\\u{10fff0}-\\u{ffffff}]|\\u{110000}|b", TEXTS("b", "\xf4\x8f\xbf\xbf"),
+                TEXTS(""), TEXTS("a", "\xf4\x90"));
+}
+
+static void check_bad(samp_grammar_kind kind, const char *text, int status)
+{
+    /* at the end of a page of its own, as far as a sanitizer sees */
+    size_t n = strlen(text) + 1;
+    char *copy = (char *)malloc(n);
+    samp_grammar_error error;
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    samp_grammar *g = samp_grammar_init(kind, copy, NULL, &error);
+    if (g) test_fail(__FILE__, __LINE__, "%s: no error", text);
+    if (error.status != status)
+        test_fail(__FILE__, __LINE__, "%s: %d, wanted %d: %s", text, error.status, status, error.message);
+    assert_true(error.message[0] && error.line >= 1 && error.column >= 1 && error.column <= n);
+    assert_null(samp_grammar_init(kind, copy, NULL, NULL));
+    free(copy);
+}
+
+static void test_bad_texts(void **state)
+{
+    (void)state;
+    static const char *const gbnf[] = {
+        "::= \"a\"",
+        "root ::= \"a\" = \"b\"",
+        "root ::= xy\nxyz ::= zxy xy\nzxy ::= \"a\"",
+        "root ::= a{1}\nb ::= \"b\"",
+        "root ::= \"a\"{",
+        "root ::= \"a\"{x}",
+        "root ::= \"a\"{1",
+        "root ::= \"a\"{1x}",
+        "root ::= \"a\"{1,",
+        "root ::= \"a\"{1,x}",
+        "root ::= \"a\"{1,2",
+        "root ::= \"a\"{1,2x}",
+        "root ::= \"a\"{99999999999}",
+        "root ::= !a",
+        "root ::= <[a]>",
+        "root ::= <[1>",
+        "root ::= <[1]",
+        "root ::= <text",
+        "root ::= \"\\u12\"",
+        "root ::= []*",
+        "root ::= [^]?",
+        "root ::= [a",
+        "root ::= [a-",
+        "root ::= [a-\\q]",
+        "root ::= [\\",
+        "root ::= \"\\",
+        "root ::= \"a\" | *",
+        "b ::= \"a\"",
+        "root ::= a.b\na ::= \"a\"",
+        "root ::= (\"a\"",
+    };
+    static const char *const regex[] = { "\\u{",         "\\u{}",   "\\u{12", "\\u{1234567}", "\\u{1g}", "\\u12",
+                                         "\\ud83d\\u12", "\\x4",    "\\q",    "\\Z",          "\\",      "a{3,2}",
+                                         "(a",           "(?<n>a",  "(?<n",   "(?:a",         "a)",      "+",
+                                         "a|?",          "[",       "[a",     "[a-",          "[\\",     "[\\q]",
+                                         "[a-\\d]",      "[\\d-a]", "[b-a]",  "[\\u{12]" };
+    static const char *const unsupported[] = { "\\1",    "\\01",  "(a)\\9", "\\b",     "\\Ba",    "\\k<n>", "\\p{L}",
+                                               "\\P{L}", "(?=a)", "(?!a)",  "(?<=a)b", "(?<!a)b", "[\\1]" };
+    for (size_t i = 0; i < TEST_COUNT(gbnf); i++) check_bad(SAMP_GRAMMAR_GBNF, gbnf[i], SAMP_E_FORMAT);
+    for (size_t i = 0; i < TEST_COUNT(regex); i++) check_bad(SAMP_GRAMMAR_REGEX, regex[i], SAMP_E_FORMAT);
+    for (size_t i = 0; i < TEST_COUNT(unsupported); i++)
+        check_bad(SAMP_GRAMMAR_REGEX, unsupported[i], SAMP_E_UNSUPPORTED);
+    for (int n = 100; n <= 101; n++) {
+        char text[300];
+        memset(text, '(', (size_t)n);
+        memset(text + n, ')', (size_t)n);
+        text[2 * n] = 0;
+        if (n > 100)
+            check_bad(SAMP_GRAMMAR_REGEX, text, SAMP_E_RANGE);
+        else
+            assert_num(fares(SAMP_GRAMMAR_REGEX, text, "", 0), 1);
+    }
+    assert_num(heap.live, 2); /* the index */
+}
+
+/* What is NULL, or out of range, in each function's arguments. */
+static void test_arguments(void **state)
+{
+    (void)state;
+    samp_grammar_error error;
+    int status;
+    assert_null(samp_grammar_init((samp_grammar_kind)3, "a", NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    assert_null(samp_grammar_init((samp_grammar_kind)-1, "a", NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_REGEX, NULL, NULL, &error));
+    assert_status(error.status, SAMP_E_NULL);
+    samp_grammar_free(NULL);
+
+    samp_vocab v[7];
+    static const int wanted[] = { SAMP_E_NULL, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_RANGE };
+    for (int i = 0; i < 7; i++) v[i] = vocabulary;
+    v[0].token_bytes = NULL;
+    v[1].eog = NULL;
+    v[2].n_vocab = 0;
+    v[3].n_vocab = -1;
+    v[4].n_vocab = SAMP_MAX_VOCAB + 1;
+    for (size_t i = 0; i < TEST_COUNT(wanted); i++) {
+        assert_null(samp_vocab_index_init(&v[i], &status));
+        assert_status(status, wanted[i]);
+        assert_null(samp_vocab_index_init(&v[i], NULL));
+    }
+    assert_null(samp_vocab_index_init(NULL, &status));
+    assert_status(status, SAMP_E_NULL);
+    size_t size = samp_vocab_index_size(vocab_index);
+    assert_num(samp_vocab_index_size(NULL), 0);
+    uint32_t *bytes = (uint32_t *)malloc(size + 4);
+    assert_non_null(bytes);
+    assert_status(samp_vocab_index_save(NULL, bytes, size), SAMP_E_NULL);
+    assert_status(samp_vocab_index_save(vocab_index, NULL, size), SAMP_E_NULL);
+    assert_ok(samp_vocab_index_save(vocab_index, bytes, size));
+    assert_null(samp_vocab_index_map(&vocabulary, NULL, size, &status));
+    assert_status(status, SAMP_E_NULL);
+    assert_null(samp_vocab_index_map(&v[2], bytes, size, &status));
+    assert_status(status, SAMP_E_EMPTY);
+    assert_null(samp_vocab_index_map(&vocabulary, (char *)bytes + 1, size, &status));
+    assert_status(status, SAMP_E_RANGE);
+    samp_vocab_index *again = samp_vocab_index_map(&vocabulary, bytes, size, NULL);
+    assert_non_null(again);
+    samp_vocab_index_free(again);
+    samp_vocab_index_free(NULL);
+    free(bytes);
+
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\"");
+    samp_sampler *s = samp_init_grammar(vocab_index, g), *dist = samp_init_dist(1),
+                 *wrong = samp_init_grammar(NULL, g);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    float logits[N_VOCAB] = { 0 };
+    assert_status(samp_status(wrong, NULL), SAMP_E_NULL);
+    samp_sampler *const none[] = { NULL, dist, wrong };
+    static const int says[] = { SAMP_E_NULL, SAMP_E_UNSUPPORTED, SAMP_E_NULL };
+    for (int i = 0; i < 3; i++) {
+        assert_status(samp_set_grammar_limits(none[i], 1 << 20, 1 << 20), says[i]);
+        assert_status(samp_grammar_mask(none[i], bits), says[i]);
+        assert_status(samp_grammar_is_complete(none[i]), says[i]);
+        assert_status(samp_grammar_is_awaiting(none[i]), says[i]);
+        assert_status((int)samp_grammar_forced(none[i], NULL, 0), says[i]);
+        assert_status(samp_grammar_sample(dist, none[i], logits, N_VOCAB), says[i]);
+    }
+    assert_status(samp_set_grammar_limits(s, (1 << 16) - 1, 1024), SAMP_E_RANGE);
+    assert_status(samp_set_grammar_limits(s, 1 << 16, 1023), SAMP_E_RANGE);
+    assert_ok(samp_set_grammar_limits(s, 1 << 16, 1024));
+    assert_status(samp_grammar_mask(s, NULL), SAMP_E_NULL);
+    assert_status((int)samp_grammar_forced(s, NULL, 1), SAMP_E_NULL);
+    assert_num(samp_grammar_forced(s, NULL, 0), 2);
+    assert_status(samp_grammar_sample(NULL, s, logits, N_VOCAB), SAMP_E_NULL);
+    assert_status(samp_grammar_sample(dist, s, NULL, N_VOCAB), SAMP_E_NULL);
+    assert_status(samp_accept(s, -1), SAMP_E_RANGE);
+    assert_status(samp_accept(s, N_VOCAB), SAMP_E_RANGE);
+    assert_num(samp_grammar_is_complete(s), 0);
+    samp_free(wrong);
+    samp_free(dist);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
 static void test_errors(void **state)
 {
     (void)state;
@@ -1435,7 +1636,7 @@ static void test_lazy_memory(void **state)
     samp_grammar_free(g);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_shares),
@@ -1444,6 +1645,10 @@ int main(void)
         cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_gbnf_spelling),
+        cmocka_unit_test(test_regex_spelling),
+        cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_index_bytes),
@@ -1467,5 +1672,6 @@ int main(void)
         cmocka_unit_test(test_saved),
         cmocka_unit_test(test_verify),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

@@ -1230,6 +1230,15 @@ static void test_temp_ext(void **state)
         assert_close(temp_of(samp_init_temp_ext(0.5f, 2.0f, 1.0f), kind), 2.5 * h, 1e-6); /* lo = 0 */
         assert_close(temp_of(samp_init_temp_ext(0.0f, 1.0f, 0.5f), kind), sqrt(h), 1e-6);
     }
+    /* MT19937: sorted, and p is that of the new logits, as llama.cpp leaves it */
+    samp_token_data four[4];
+    samp_token_data_array cur = from_probs(four, (const double[]){ 0.1, 0.2, 0.3, 0.4 }, 4);
+    double sum = 0;
+    apply(of_kind(samp_init_temp_ext(1.0f, 0.5f, 1.0f), SAMP_RNG_MT19937), &cur);
+    assert_ids(&cur, 3, 2, 1, 0);
+    for (int i = 0; i < 4; i++) sum += exp((double)four[i].logit - (double)four[0].logit);
+    for (int i = 0; i < 4; i++)
+        assert_close(four[i].p, exp((double)four[i].logit - (double)four[0].logit) / sum, 1e-6);
     /* a T below 2^-20 is 0: only the first is left */
     for (int kind = 0; kind < KINDS; kind++) {
         samp_token_data data[4];
@@ -1315,7 +1324,9 @@ static void test_tail_free(void **state)
 #define SIX PROBS(1, 1, 1, 1, 1, 1)
     golden(samp_init_tail_free(0.2f, 0), SIX, PROBS(1.0));
     golden(samp_init_tail_free(0.4f, 0), SIX, PROBS(1.0));
+    golden(samp_init_tail_free(0.5f, 0), SIX, PROBS(0.5, 0.5)); /* two of four are not above it */
     golden(samp_init_tail_free(0.6f, 0), SIX, PROBS(0.5, 0.5));
+    golden(samp_init_tail_free(0.75f, 0), SIX, PROBS(1 / 3.0, 1 / 3.0, 1 / 3.0));
     golden(samp_init_tail_free(0.8f, 0), SIX, PROBS(1 / 3.0, 1 / 3.0, 1 / 3.0));
     /* where the curve bends the other way: 0.35 0.33 0.15 0.1 0.07: 0.16 0.13 0.02: a = 0.516 0.419 0.065 */
 #define BENT PROBS(0.33, 0.35, 0.07, 0.15, 0.1)

@@ -83,6 +83,58 @@ static void test_json_refuses(void **state)
     }
 }
 
+/* Escapes at the edges of what they may say, white space of all kinds, and each end of a line counts once. */
+static void test_json_edges(void **state)
+{
+    (void)state;
+    static const char good[] =
+        "\r\n\t [\"\\u00e9\\u0800\\uFFFF\\uE000\\uD7fF\\udbff\\udfff\\/\\b\\f\\n\\r\\t\\\\\\\"\" ,\r1\t]\n";
+    static const char want[] =
+        "\xc3\xa9\xe0\xa0\x80\xef\xbf\xbf\xee\x80\x80\xed\x9f\xbf\xf4\x8f\xbf\xbf/\b\f\n\r\t\\\"";
+    static const char *const bad[] = { "\"\\",
+                                       "\"\\u",
+                                       "\"\\u\"",
+                                       "\"\\u12",
+                                       "\"\\u00G0\"",
+                                       "\"\\u00`0\"",
+                                       "\"\\ud83d\"",
+                                       "\"\\ud83d",
+                                       "\"\\ud83dx\"",
+                                       "\"\\ud83d\\",
+                                       "\"\\ud83d\\n\"",
+                                       "\"\\ud83d\\u0041\"",
+                                       "\"\\ud83d\\ud83d\"",
+                                       "\"\\ud83d\\ue000\"",
+                                       "\"\\ud83d\\u12\"",
+                                       "\"\xe0\x80\x80\"",
+                                       "\"\xf0\x8f\xbf\xbf\"",
+                                       "\"\xf0\x9f\x98",
+                                       "\"\xff\"",
+                                       "\"\x80\"",
+                                       "{\"a\":1,\"a\":1}",
+                                       "[\x0b]",
+                                       "[1\x0c]" };
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_ok(sampi_json_read(&doc, good, strlen(good), &error));
+    int32_t text = doc.nodes[0].first;
+    assert_num(doc.strings[doc.nodes[text].text].n, sizeof want - 1);
+    assert_memory_equal(doc.bytes + doc.strings[doc.nodes[text].text].at, want, sizeof want - 1);
+    sampi_json_free(&doc);
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        size_t n = strlen(bad[i]);
+        char *copy = (char *)malloc(n); /* ends with its last byte */
+        assert_non_null(copy);
+        memcpy(copy, bad[i], n);
+        if (sampi_json_read(&doc, copy, n, &error) != SAMP_E_FORMAT) test_fail(__FILE__, __LINE__, "%s", bad[i]);
+        free(copy);
+    }
+    static const char lines[] = "[1,\r2,\n3,\r\n4,\n\r x]";
+    assert_num(sampi_json_read(&doc, lines, strlen(lines), &error), SAMP_E_FORMAT);
+    assert_num(error.line, 6);
+    assert_num(error.column, 2);
+}
+
 /* ------------------------------------------------------------------------------------------------- schemas */
 
 /* Documents one behind the other, each on a line of its own. */
@@ -405,6 +457,79 @@ static void test_references(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* What must not hold of arrays and objects, or only under a condition; values that two enums share. */
+static void test_opposites(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{\"type\":\"integer\"}]}}", "[\"a\"]\n[\"a\",1]",
+          "[]\n[1]\n[1,\"a\"]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"items\":false}"
+          "}",
+          "[\"a\"]\n[1,2]\n[1,null,3]", "[]\n[1]\n[1,null]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"minItems\":2,\"maxItems\":3}}", "[]\n[1]\n[1,2,3,4]", "[1,2]\n[1,2,3]\n{}",
+          NULL },
+        { "{\"type\":\"array\",\"not\":{\"allOf\":[{\"minItems\":1},{\"items\":{\"type\":\"integer\"}}]}}",
+          "[]\n[\"a\"]\n[1,\"a\"]", "[1]\n[1,2]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"anyOf\":[{\"minItems\":3},{\"maxItems\":1}]}}", "[1,2]", "[]\n[1]\n[1,2,3]",
+          NULL },
+        { "{\"type\":\"array\",\"not\":{\"anyOf\":[true]}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"object\",\"not\":{\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}}",
+          "{}\n{\"c\":1}", "{\"a\":1}\n{\"b\":1}\n{\"c\":1,\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"anyOf\":[false,{\"required\":[\"a\"]}]}", "{\"a\":1}", "{}\n{\"b\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"enum\":[{},1,\"a\"]}}", "[]\n[1]", "{}\n1", NULL },
+        { "{\"type\":\"array\",\"minItems\":1,\"maxItems\":0,\"not\":{\"const\":[1]}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"object\",\"not\":{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},\"else\":{"
+          "\"required\":[\"c\"]}}}",
+          "{}\n{\"a\":1}\n{\"b\":1}\n{\"a\":1,\"c\":1}", "{\"a\":1,\"b\":1}\n{\"c\":1}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]}}}",
+          "{\"a\":1}\n{\"a\":1,\"c\":1}", "{}\n{\"b\":1}\n{\"a\":1,\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]}}", "{}\n{\"a\":1}", "[]", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]}}",
+          "{}\n{\"c\":1}\n{\"a\":1,\"b\":1}", "{\"a\":1}\n{\"c\":1,\"a\":1}", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]},\"else\":{\"required\":[\"b\"]}}",
+          "{\"a\":1}\n{\"b\":1}", "{}\n{\"c\":1}", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"n\":{\"minItems\":2}},\"not\":{\"$ref\":\"#/$defs/n\"}}", "[]\n[1]",
+          "[1,2]", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"n\":{\"minItems\":2}},\"$ref\":\"#/$defs/n\",\"maxItems\":3}",
+          "[1,2]\n[1,2,3]", "[1]\n[1,2,3,4]", NULL },
+        { "{\"type\":\"array\",\"anyOf\":[{\"const\":[1,\"x\"]},{\"items\":{\"type\":\"null\"}}]}",
+          "[1,\"x\"]\n[]\n[null]", "[1]\n[\"x\",1]", NULL },
+        { "{\"allOf\":[{\"enum\":[1,2,\"a\"]},{\"enum\":[1.0,3,\"a\"]}]}", "1\n1.0\n\"a\"", "2\n3\n\"b\"", NULL },
+        { "{\"anyOf\":[{\"enum\":[1,\"a\"]},{\"enum\":[1.0,2,\"a\",\"b\"]}]}", "1\n1.0\n2\n\"a\"\n\"b\"",
+          "3\n\"c\"\n0", NULL },
+        { "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false}}",
+          "{\"a\":1}\n{\"x\":1,\"a\":1}", "{}\n{\"xa\":1}", NULL },
+        { "{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":1}", "", "{}\n{\"a\":1}\n{\"a\":1,\"b\":2}",
+          NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"maxProperties\":1}", "",
+          "{}\n{\"a\":1}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[null,true,false,1]}}", "[]\n[true,null]\n[1,false,true,null]",
+          "[null,null]\n[true,1,true]", NULL },
+        { "{\"$id\":\"http://x.org/a/b.json\",\"$defs\":{\"x\":{\"$id\":\"/"
+          "c.json\",\"type\":\"null\"}},\"items\":{\"$ref\":\"http://x.org/c.json\"}}",
+          "[null]", "[1]", NULL },
+        { "{\"$id\":\"http://x.org/a/"
+          "b.json\",\"$defs\":{\"x\":{\"$id\":\"urn:x\",\"type\":\"null\"}},\"items\":{\"$ref\":\"urn:x\"}}",
+          "[null]", "[1]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "tidy", "compact spaced", "order", "orderedx", "spaced compact ordered" };
+    static const char *const good[] = { "", " ", "compact", " compact  ordered ", "spaced", "ordered spaced" };
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        samp_grammar_error error;
+        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{}", bad[i], &error));
+        assert_status(error.status, SAMP_E_RANGE);
+        assert_memory_equal(error.message, "root: ", 6);
+    }
+    for (size_t i = 0; i < TEST_COUNT(good); i++) samp_grammar_free(compile("{}", good[i]));
+}
+
 /* What is refused, where, and how. */
 static void test_refusals(void **state)
 {
@@ -445,6 +570,24 @@ static void test_refusals(void **state)
         { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT, "/type/1: no type" },
         { "{\"type\":[\"string\",\"\"],\"anyOf\":[{\"enum\":[\"a\"]},{\"const\":\"b\"}],\"maxLength\":21}",
           SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":\"array\",\"not\":{\"enum\":[[1]]}}", SAMP_E_UNSUPPORTED, "/not/enum/0:" },
+        { "{\"type\":\"array\",\"not\":{\"const\":[1]}}", SAMP_E_UNSUPPORTED, "/not/const:" },
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{}],\"items\":{\"type\":\"integer\"}}}", SAMP_E_UNSUPPORTED,
+          "/not/items:" },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/not/uniqueItems:" },
+        { "{\"type\":\"array\",\"unevaluatedItems\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED,
+          "/unevaluatedItems:" },
+        { "{\"type\":\"object\",\"minProperties\":3}", SAMP_E_UNSUPPORTED, "" },
+        { "{\"$ref\":\"#/enum\",\"enum\":[1]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$id\":\"http://x.org/a\",\"$ref\":\"../b\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"enum\":[1e999]}", SAMP_E_RANGE, "/enum" },
+        { "{\"const\":1e-999}", SAMP_E_RANGE, "/const" },
+        { "{\"minimum\":"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111}",
+          SAMP_E_RANGE, ":" },
+        { "{\"$recursiveRef\":\"#\"}", SAMP_E_UNSUPPORTED, "/$recursiveRef:" },
         { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
@@ -634,13 +777,15 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_types),
+        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_objects),         cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_applicators),     cmocka_unit_test(test_references),
+        cmocka_unit_test(test_opposites),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

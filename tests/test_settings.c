@@ -520,9 +520,10 @@ static void test_logit_bias(void **state)
         { 15043, 1.0f }, { 15043, -INFINITY }, { 7, -0.5f }, { 0, 0.001f }, { INT32_MAX, -0.0f }
     };
     static const samp_logit_bias anew[] = { { 3, 2.5f } };
-    static const char *const form[] = { "",      "1",     "1+",         "+1",      "-1+1", "1++1",    "1+-1",
-                                        "1+1,",  ",1+1",  "1+1,,2+1",   "1+1;2+1", "1 +1", "1+1 ",    "1+1, 2+1",
-                                        "1+inf", "1-nan", "1-infinity", "1=1",     "1:1",  "1-inf2+1" };
+    static const char *const form[] = { "",     "1",        "1+",    "+1",       "-1+1",       "1++1",
+                                        "1+-1", "1+1,",     ",1+1",  "1+1,,2+1", "1+1;2+1",    "1 +1",
+                                        "1+1 ", "1+1, 2+1", "1+inf", "1-nan",    "1-infinity", "1=1",
+                                        "1:1",  "1-inf2+1", "1-i",   "1-in",     "1-ixf",      "1-inx" };
     static const char *const range[] = { "2147483648+1", "1+1e39", "1+1e-60", "99999999999999999999-inf",
                                          "1+1,2+1e99" };
     samp_settings *s = samp_settings_new();

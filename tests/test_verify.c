@@ -393,6 +393,60 @@ static void test_ratio_executors(void **state)
     }
 }
 
+/* The same on rows that are not put in order as a whole: the cuts' own ways through them, and what the ratio test then
+   asks of the tokens that are left. */
+static void test_ratio_long_rows(void **state)
+{
+    (void)state;
+    enum { LONG = 9000, N_TOP = 60, DRAFTED = 2 };
+    static float logits[(DRAFTED + 1) * LONG], probs[DRAFTED * LONG];
+    samp_token ids[DRAFTED * N_TOP], tokens[DRAFTED], out[DRAFTED + 1], again[DRAFTED + 1];
+    source rng = source_stream(8350);
+    int accepted = 0, refused = 0, rows = quick() ? 12 : 48;
+    for (int i = 0; i < rows; i++) {
+        samp_sampler *chain = samp_chain_init(), *slow = samp_chain_init();
+        const size_t n = 4097 + below(&rng, LONG - 4097);
+        const form kind = (form)(i % 3);
+        const int cut = i / 3 % 4;
+        if (i % 2) assert_ok(samp_chain_add(chain, samp_init_temp(0.8f)));
+        if (cut != 1) assert_ok(samp_chain_add(chain, samp_init_top_p(cut == 3 ? 0.999f : 0.9f, 0)));
+        if (cut != 0) assert_ok(samp_chain_add(chain, samp_init_min_p(cut == 3 ? 1e-4f : 0.02f, 0)));
+        assert_ok(samp_chain_add(chain, samp_init_dist((uint64_t)i)));
+        assert_ok(samp_chain_add(slow, make_custom()));
+        for (int32_t k = 0; k < samp_chain_n(chain); k++)
+            assert_ok(samp_chain_add(slow, samp_clone(samp_chain_get(chain, k))));
+        test_logits(&rng, logits, (DRAFTED + 1) * n, i % 5 ? 2.2 : 0.7);
+        for (size_t d = 0; d < DRAFTED; d++) { /* a draft that knows the row, but not all of it */
+            samp_sampler *guess = samp_init_dist(1000 + (uint64_t)i + d);
+            tokens[d] = samp_draw(guess, logits + d * n, n);
+            samp_free(guess);
+            double sum = 0;
+            for (size_t j = 0; j < n; j++) sum += exp((double)logits[d * n + j]);
+            for (size_t j = 0; j < n; j++) probs[d * n + j] = (float)(exp((double)logits[d * n + j]) / sum * 0.999);
+            for (size_t j = 0; j < N_TOP; j++) {
+                ids[d * N_TOP + j] = (tokens[d] + (samp_token)(67 * j)) % (samp_token)n;
+                if (kind == SPARSE) probs[d * N_TOP + j] = 1.0f / N_TOP;
+            }
+        }
+        samp_draft draft = { DRAFTED, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N_TOP };
+        int32_t a = samp_verify(slow, logits, n, &draft, SAMP_VERIFY_RATIO, out);
+        assert_true(a >= 0);
+        accepted += a > 0;
+        refused += a < DRAFTED;
+        for (int k = 0; samp_isa_list(k); k++) {
+            assert_ok(samp_isa_force(samp_isa_list(k)));
+            samp_sampler *copy = samp_clone(chain);
+            assert_num(samp_verify(copy, logits, n, &draft, SAMP_VERIFY_RATIO, again), a);
+            assert_memory_equal(out, again, sizeof out);
+            samp_free(copy);
+        }
+        assert_ok(samp_isa_force(NULL));
+        samp_free(slow);
+        samp_free(chain);
+    }
+    assert_true(accepted >= rows / 6 && refused >= rows / 6);
+}
+
 /* Greedy has one answer: the ratio test is the exact one. A sampler's own draws, such as xtc's, are not touched. */
 static void test_ratio_greedy(void **state)
 {
@@ -500,6 +554,8 @@ static void test_bad_input(void **state)
     d = sparse, d.n_top = 0;
     assert_status(samp_verify(chain, logits, N, &d, ratio, out), SAMP_E_RANGE);
     assert_status(samp_verify(chain, logits, N, &good, (samp_verify_method)2, out), SAMP_E_RANGE);
+    assert_status(samp_verify(chain, logits, N, &good, (samp_verify_method)-1, out), SAMP_E_RANGE);
+    assert_status(samp_verify(chain, logits, (size_t)SAMP_MAX_VOCAB + 1, &good, exact, out), SAMP_E_RANGE);
     for (int bad = -1; bad <= N; bad += N + 1) {
         tokens[1] = bad;
         assert_status(samp_verify(chain, logits, N, &good, exact, out), SAMP_E_RANGE);
@@ -621,7 +677,7 @@ static void test_long_rows(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
@@ -633,11 +689,13 @@ int main(void)
         cmocka_unit_test(test_ratio_edges),
         cmocka_unit_test(test_ratio_greedy),
         cmocka_unit_test(test_ratio_executors),
+        cmocka_unit_test(test_ratio_long_rows),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bad_row),
         cmocka_unit_test(test_ratio_distribution),
         cmocka_unit_test(test_ratio_mirostat),
         cmocka_unit_test(test_ratio_lies_show),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

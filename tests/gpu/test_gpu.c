@@ -522,7 +522,7 @@ static bool sigma_at_the_cut(void)
     return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
-/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real. */
+/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
 static bool long_rows(void)
 {
     stage t;
@@ -535,7 +535,8 @@ static bool long_rows(void)
             l.n_vocab = kind == 3 ? 32768 : 128256;
             l.n_rows = 2;
             l.data = t.data;
-            l.dtype = SAMP_F32;
+            const int type = kind == 1 ? 2 : shape % 4 == 3 ? 1 : 0; /* bf16, f16, f32 */
+            l.dtype = dtypes[type];
             for (size_t r = 0; r < l.n_rows; r++) {
                 static const float bias_of[] = { 3.0f, -2.0f, -INFINITY };
                 samp_logit_bias bias[3];
@@ -556,13 +557,13 @@ static bool long_rows(void)
                 for (size_t i = 0; i < l.n_vocab; i++) {
                     float x = kind == 2 ? 1.0f : (float)normal_fast(&s) * (kind ? 1.0f : 3.0f);
                     if (kind == 3 && real_rows) x = real_logit(r * REAL_WIDTH + i);
-                    store(SAMP_F32, t.data, r * l.n_vocab + i, x);
+                    store(l.dtype, t.data, r * l.n_vocab + i, x);
                 }
             }
             t.wishes = (uint64_t)shape;
             for (int i = 0; i < 3 && good; i++) { /* a chain that is kept gets other steps when that changes */
                 t.with_logprobs = i == 1;
-                good = play_batch(&t, 0, &l);
+                good = play_batch(&t, type, &l);
             }
             if (!good) printf("  kind %d, shape %d\n", kind, shape);
             free_chains(&t, l.n_rows);
@@ -1011,12 +1012,26 @@ static bool out_on_device(void)
 
 /* ---- samplers of the user's on the device ---- */
 
-enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS, N_USERS };
+enum {
+    USER_MASK,
+    USER_SHRINK,
+    USER_SELECT,
+    USER_FAIL,
+    USER_EMPTY,
+    USER_NO_STATUS,
+    USER_GROW,
+    USER_NAN,
+    USER_PICK_MASKED,
+    USER_PICK_BEYOND,
+    USER_PICK_BEFORE,
+    N_USERS
+};
 
-static uint64_t user_calls; /* of apply_gpu */
+static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
 
 /* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing; or answer with
-   what is no status. */
+   what is no status; or leave more than there was, a NaN, or the choice of what is masked, behind the last or before the
+   first. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -1029,7 +1044,12 @@ static int user_apply(samp_sampler *s, samp_token_data_array *cur)
     for (size_t i = 0; kind == USER_SHRINK && i < cur->size; i++)
         if (cur->data[i].id % 3 && cur->data[i].logit >= -FLT_MAX) cur->data[kept++] = cur->data[i];
     if (kind == USER_SHRINK && kept) cur->size = kept;
-    if (kind == USER_SELECT) cur->selected = (int64_t)best;
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED) cur->selected = (int64_t)best;
+    if (kind == USER_PICK_BEYOND) cur->selected = (int64_t)cur->size;
+    if (kind == USER_PICK_BEFORE) cur->selected = -2;
+    if (kind == USER_NAN) cur->data[best].logit = NAN;
+    if (kind == USER_PICK_MASKED) cur->data[best].logit = -INFINITY;
+    cur->size += kind == USER_GROW;
     cur->sorted = false;
     if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : kind == USER_EMPTY ? SAMP_E_EMPTY : SAMP_OK;
@@ -1041,6 +1061,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
     int32_t *ids = d->ids, size = (int32_t)d->size, kept = size, best = 0;
     float *logits = d->logits;
     user_calls++;
+    user_wrongs += kind >= USER_GROW;
 #if SAMPI_OFFLOAD
 #pragma omp target is_device_ptr(ids, logits) map(tofrom : kept, best) device(d->device) if (d->device >= 0)
 #endif
@@ -1057,9 +1078,13 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
                 logits[n++] = logits[i];
             }
         if (n) kept = n;
+        if (kind == USER_NAN) logits[best] = NAN;
+        if (kind == USER_PICK_MASKED) logits[best] = -INFINITY;
     }
-    d->size = kind == USER_EMPTY ? 0 : (size_t)kept;
-    if (kind == USER_SELECT) d->selected = best;
+    d->size = kind == USER_EMPTY ? 0 : (size_t)kept + (kind == USER_GROW);
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED) d->selected = best;
+    if (kind == USER_PICK_BEYOND) d->selected = size;
+    if (kind == USER_PICK_BEFORE) d->selected = -2;
     if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : SAMP_OK;
 }
@@ -1071,18 +1096,25 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS };
+    static int kinds[N_USERS] = { USER_MASK,        USER_SHRINK,      USER_SELECT,     USER_FAIL,
+                                  USER_EMPTY,       USER_NO_STATUS,   USER_GROW,       USER_NAN,
+                                  USER_PICK_MASKED, USER_PICK_BEYOND, USER_PICK_BEFORE };
     samp_sampler *chain = samp_chain_init();
+    int last = percent(s, 80) ? N_USERS : percent(s, 70) ? USER_SELECT : (int)below(s, N_USERS);
+    /* which error it is, if one masks all and the last one is wrong, is not promised */
+    const uint64_t first = last < N_USERS && last != USER_SELECT ? USER_SHRINK
+                                                                 : below(s, percent(s, 10) ? N_USERS : 2);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
     if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
-    samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, percent(s, 10) ? N_USERS : 2)]));
+    samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
-    if (percent(s, 40)) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, 2)]));
-    if (percent(s, 20))
-        samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[USER_SELECT]));
+    if (first == USER_NAN) last = N_USERS; /* another one of the user's might take it away before anybody sees it */
+    if (percent(s, 40) && first != USER_NAN) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 2]));
+    if (last < N_USERS)
+        samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[last]));
     else
         samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -1102,7 +1134,9 @@ static bool users(void)
         printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=8\n", seed + i);
         failed++;
     }
-    if (!no_kernels && user_calls < n) printf("  only %" PRIu64 " calls of apply_gpu\n", user_calls), good = false;
+    if (!no_kernels && (user_calls < n || (n > 40 && user_wrongs < n / 20)))
+        printf("  only %" PRIu64 " calls of apply_gpu, %" PRIu64 " wrong ones\n", user_calls, user_wrongs),
+            good = false;
     return stage_free(&t, good && !failed, "users' samplers");
 }
 
@@ -1242,6 +1276,71 @@ static bool unknown_kinds(void)
     return stage_free(&t, good && !failed, "unknown kinds");
 }
 
+/* So many rows that a team has several groups of one: those of 16-bit elements are then read two groups at a time. */
+static bool many_rows(void)
+{
+    enum { ROWS = 600, N = 5000 };
+    bool good = true;
+    if (device != SAMP_GPU_HOST) {
+        printf("  (for kernels on the host)\n");
+        return true;
+    }
+    samp_gpu_config config = { device, ROWS, N, SAMP_F16, false, false, 0 };
+    uint16_t *data = (uint16_t *)malloc((size_t)ROWS * N * sizeof *data);
+    static samp_sampler *rows[ROWS], *alike[ROWS];
+    static samp_token out[ROWS], want[ROWS];
+    for (int type = 1; type <= 2 && good; type++) {
+        config.dtype = dtypes[type];
+        samp_gpu *gpu = samp_gpu_create(&config, NULL);
+        samp_logits l = { data, config.dtype, ROWS, N, 0, NULL, NULL, 0, NULL, 0 };
+        source s = source_seed(40 + (uint64_t)type);
+        CHECK(gpu && data);
+        for (size_t i = 0; good && i < (size_t)ROWS * N; i++) store(l.dtype, data, i, (float)(3.0 * normal_fast(&s)));
+        if (good) store(l.dtype, data, 7 * N + 1500, NAN);
+        for (int r = 0; r < ROWS; r++) {
+            rows[r] = r % 2 ? chain_of(samp_init_greedy(), NULL, NULL)
+                            : chain_of(samp_init_top_p(0.9f, 1), samp_init_dist((uint64_t)r), NULL);
+            alike[r] = samp_clone(rows[r]);
+        }
+        if (good) CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == samp_sample_batch(alike, &l, want));
+        for (int r = 0; r < ROWS && good; r++) CHECK(out[r] == want[r] && (out[r] >= 0) == (r != 7));
+        for (int r = 0; r < ROWS; r++) samp_free(rows[r]), samp_free(alike[r]);
+        samp_gpu_free(gpu);
+    }
+    free(data);
+    return good;
+}
+
+/* Where there is no device, the same calls sample on the CPU. */
+static bool no_device(void)
+{
+    enum { N = 300 };
+    bool good = true;
+    int status = 1;
+    if (samp_gpu_available()) return true; /* all others are about that */
+    samp_gpu_config config = { 0, 2, N, SAMP_F32, false, false, 0 };
+    static float data[2 * N];
+    source s = source_seed(5);
+    for (size_t i = 0; i < 2 * N; i++) data[i] = (float)normal_fast(&s);
+    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_sampler *rows[2], *alike[2];
+    samp_logits l = { data, SAMP_F32, 2, N, 0, NULL, NULL, 0, NULL, 0 };
+    CHECK(gpu && status == SAMP_OK && !strcmp(samp_gpu_device_name(gpu), "cpu"));
+    for (int r = 0; r < 2; r++) {
+        rows[r] = chain_of(samp_init_top_p(0.9f, 1), samp_init_dist((uint64_t)r), NULL);
+        alike[r] = samp_clone(rows[r]);
+    }
+    for (int i = 0; i < 5 && good; i++) {
+        samp_token out[2] = { -1, -1 };
+        CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK);
+        for (int r = 0; r < 2; r++) CHECK(out[r] >= 0 && out[r] == samp_sample(alike[r], data + r * N, N));
+    }
+    CHECK(samp_gpu_perf(gpu).n_cpu == 10 && samp_gpu_perf(gpu).n_device == 0);
+    for (int r = 0; r < 2; r++) samp_free(rows[r]), samp_free(alike[r]);
+    samp_gpu_free(gpu);
+    return good;
+}
+
 /* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
 static bool errors(void)
 {
@@ -1321,6 +1420,8 @@ static bool errors(void)
 }
 
 #define TESTS(X)                                                                                                     \
+    X(many_rows)                                                                                                     \
+    X(no_device)                                                                                                     \
     X(errors)                                                                                                        \
     X(plans)                                                                                                         \
     X(unknown_kinds)                                                                                                 \
