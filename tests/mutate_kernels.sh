@@ -51,15 +51,15 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 math|avx2|V(split)|no look at ids|s/other |= .*;//
-fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
-fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
+math|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
+math|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 math|avx2|V(split)|the rest is not compared with what is before it|s/ && (i == n || d\[i\].id > d\[i - 1\].id)//
 math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
 math|avx2|V(split)|a negative first id|s/ || d->id < 0//
 math|avx512|V(weights)|the sum loses a half|s/sum += v\[k\] = /sum += k % 2 ? v[k] : v[k] = /
 math|sse2|V(probs)|no look for doubt|s/SAMPI_FUSED || //;s/!V(any)/1 || V(any)/
-fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
-fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
+math|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
+math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
