@@ -56,7 +56,7 @@ math|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 math|avx2|V(split)|the rest is not compared with what is before it|s/ && (i == n || d\[i\].id > d\[i - 1\].id)//
 math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
 math|avx2|V(split)|a negative first id|s/ || d->id < 0//
-math|avx512|V(weights)|the sum loses a half|s/sum += v\[k\] = /sum += k % 2 ? v[k] : v[k] = /
+math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
 math|sse2|V(probs)|no look for doubt|s/SAMPI_FUSED || //;s/!V(any)/1 || V(any)/
 math|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
