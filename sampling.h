@@ -2998,6 +2998,11 @@ SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b)); }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))_mm_mul_epu32((__m128i)a, (__m128i)b); }
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
+{
+    V(q) two = (V(q))(~a + ~a), power = (V(q))V(trunc)((V(f))((V(alli)(158) - n) << 23));
+    return ~(V(i))(V(even)(two, power) >> 32 | V(even)(two >> 32, power >> 32) >> 32 << 32);
+}
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
 
@@ -3055,7 +3060,13 @@ SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 #endif
 #if !SAMPI_SSE2 && !SAMPI_NEON
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
+/* u = ~a has 26 bits: all but two of them are a float, which a power of two times that cuts off where it should. */
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
+{
+    V(i) u = ~a, none = (V(i))(n == 0), one = (V(i))(n == 1);
+    V(f) power = (V(f))((V(alli)(127 + 2) - n) << 23), cut = __builtin_convertvector((V(m))(u >> 2), V(f)) * power;
+    return ~(((V(i))__builtin_convertvector(cut, V(m)) & ~(none | one)) | (u >> 1 & one) | (u & none));
+}
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
     { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
@@ -3085,11 +3096,6 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
-SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
-{
-    V(q) two = (V(q))(~a + ~a), power = (V(q))V(trunc)((V(f))((V(alli)(158) - n) << 23));
-    return ~(V(i))(V(even)(two, power) >> 32 | V(even)(two >> 32, power >> 32) >> 32 << 32);
-}
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
 /* Of half floats: those below 2^-14 are what they add to it, and exponent 31, infinity and NaN, becomes 255. */

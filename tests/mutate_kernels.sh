@@ -105,7 +105,8 @@ fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, 
 fast|avx512|V(sra)|no shift|s/(V(raw))n)/(V(raw))(n >> 1))/
 fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
 fast|sse2|V(sra)|a power too large|s/V(alli)(158)/V(alli)(159)/
-fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
+fast|generic|V(sra)|a power too large|s/127 + 2/127 + 3/
+fast|generic|V(sra)|no shift by one|s/u >> 1 & one/u \& one/
 fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
 fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
