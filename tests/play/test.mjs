@@ -211,15 +211,15 @@ async function reorders(page) {
     equal(await orderOf(page), before.join(), 'the order after moving it back');
     equal(await page.run('location.hash'), '', 'the link of what is as at first');
 
-    const [x, y] = await centre(page, '[data-name=temp] .handle'), [, to] = await centre(page, '[data-name=top_k] .head');
+    const [x, y] = await centre(page, '[data-name=min_p] .handle'), [, to] = await centre(page, '[data-name=top_k] .head');
     await page.mouse('mousePressed', x, y);
     for (let k = 1; k <= 8; k++) await page.mouse('mouseMoved', x, y + ((to - 20 - y) * k) / 8);
     await page.mouse('mouseReleased', x, to - 20);
     await settled(page);
-    const dragged = before.filter((name) => name !== 'temp');
-    dragged.splice(dragged.indexOf('top_k'), 0, 'temp');
+    const dragged = before.filter((name) => name !== 'min_p');
+    dragged.splice(dragged.indexOf('top_k'), 0, 'min_p');
     equal(await orderOf(page), dragged.join(), 'the order after a drag');
-    check((await page.run('document.getElementById("code").textContent')).includes('params.order = "temp;top_k;top_p;min_p"'), 'the code has the order');
+    check((await page.run('document.getElementById("code").textContent')).includes('params.order = "min_p;top_k;top_p;temp"'), 'the code has the order');
     await page.run(`document.querySelector('[data-name=penalties] input[type=checkbox]').click()`);
     await settled(page);
     check(await page.run(`[...document.querySelectorAll('#bars thead code')].some((c) => c.textContent === 'penalties')`), 'what is switched on has a column');
