@@ -235,7 +235,7 @@ static void run_pass(void *self, const float *row, size_t n)
     const sampi_kernels *k = sampi_use();
     sampi_work *work = job->work;
     sampi_sums sums = { 20.0f, 0, 0, 0, 0 }; /* above every row's maximum */
-    double z = 0.0, moment[3] = { 0.0, 0.0, 0.0 };
+    double z = 0.0, moment[3] = { 0.0, 0.0, 0.0 }, *e = (double *)(void *)work->w;
     switch (job->pass) {
         case 0: z = (double)k->maxima(row, SAMP_F32, NULL, n, work->line); break;
         case 1: k->moments(row, n, 0.0f, moment); break;
@@ -244,7 +244,10 @@ static void run_pass(void *self, const float *row, size_t n)
         case 4: k->sums(row, n, 1.25f, 20.0f, INFINITY, false, &sums); break;
         case 5: k->sums(row, n, 1.25f, 20.0f, INFINITY, true, &sums); break;
         case 6: k->weights(row, n, 20.0f, work->w, NULL); break;
-        case 7: k->probs(row, n, 20.0f, 1e12, work->x); break;
+        case 7: /* e comes with the weights */
+            z = (double)k->weights(row, n, 20.0f, NULL, e);
+            k->probs(row, e, n, 20.0f, z, work->x);
+            break;
         case 8: z = (double)k->maxima(row, SAMP_F16, NULL, n, work->line); break;
         default: z = (double)k->maxima(row, SAMP_BF16, NULL, n, work->line); break;
     }
