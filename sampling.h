@@ -3177,8 +3177,10 @@ SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
     float room[4 * SAMPI_W];
     bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
     if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = is_end ? V(rest)(x + SAMPI_W * k, left, SAMPI_W * k)
-                                                                 : V(load)(x + SAMPI_W * k);
+    if (is_end) /* outside of the loop: clang does not move it there */
+        SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
+    else
+        SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
 }
 
 /* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */

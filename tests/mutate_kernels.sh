@@ -51,16 +51,13 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 math|avx2|V(split)|no look at ids|s/other |= .*;//
-math|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
-math|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
+math|avx2|V(field)|logits are p|s/\* 3 + (uint32_t)w/* 3 + (uint32_t)(w + w)/
+math|avx2|V(field)|the lanes beside|s/(8 - w)/(8 - w - w)/
 math|avx2|V(split)|the rest is not compared with what is before it|s/ && (i == n || d\[i\].id > d\[i - 1\].id)//
 math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
 math|avx2|V(split)|a negative first id|s/ || d->id < 0//
 math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
-math|sse2|V(probs)|no look for doubt|s/SAMPI_FUSED || //;s/!V(any)/1 || V(any)/
-math|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
-math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
@@ -92,7 +89,6 @@ fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
-fast|generic|V(trunc)|2^31 is lost|s/0x80000000u/0u/
 fast|avx2|V(adapt)|the sum is left out|s/sum != 1.0f/false/
 fast|sse2|V(adapt)|below the aim as at it|s/, va - x/, V(all)(0.0f)/
 fast|avx2|V(mass)|one half twice|s/lo), k, /lo), 0, /

@@ -983,7 +983,7 @@ static void test_split_sees_every_id(void **state)
 {
     enum { MOST = 41 };
     static samp_token_data all[MOST];
-    const samp_token first[] = { 3, INT32_MAX - 20 }, gap[] = { 1, 3 };
+    const samp_token first[] = { 3, INT32_MAX - 20, -30 }, gap[] = { 1, 3 };
     float x[MOST];
     int answers[2] = { 0, 0 };
     (void)state;
@@ -998,7 +998,7 @@ static void test_split_sees_every_id(void **state)
             bool ascend = true;
             for (size_t j = 0; j < n; j++)
                 all[j] = (samp_token_data){ (samp_token)(base + step * (uint32_t)j), (float)j, 0.0f };
-            if (at < n) all[at].id = (samp_token)wrong[c / 4 / MOST / (MOST + 1)];
+            if (at < n) all[at].id = (samp_token)wrong[c / 6 / MOST / (MOST + 1)];
             for (size_t j = 0; j < n; j++) ascend &= all[j].id > (j ? all[j - 1].id : -1);
             assert_true(sampi_use()->split(all, n, x) == ascend);
             for (size_t j = 0; j < n; j++) assert_true(x[j] == (float)j);
