@@ -989,10 +989,10 @@ static void test_split_sees_every_id(void **state)
     (void)state;
     for (int i = 0; samp_isa_list(i); i++) {
         assert_ok(samp_isa_force(samp_isa_list(i)));
-        for (int c = 0; c < 4 * MOST * (MOST + 1) * 4; c++) {
-            const uint32_t base = (uint32_t)first[c % 2], step = (uint32_t)gap[c / 2 % 2];
-            const size_t n = 1 + (size_t)c / 4 % MOST,
-                         at = (size_t)c / 4 / MOST % (MOST + 1); /* from n on: unspoiled */
+        for (int c = 0; c < 6 * MOST * (MOST + 1) * 4; c++) {
+            const uint32_t base = (uint32_t)first[c % 3], step = (uint32_t)gap[c / 3 % 2];
+            const size_t n = 1 + (size_t)c / 6 % MOST,
+                         at = (size_t)c / 6 / MOST % (MOST + 1); /* from n on: unspoiled */
             const uint32_t wrong[] = { UINT32_MAX, base + step * ((uint32_t)at - 1), base + step * ((uint32_t)at + 1),
                                        999 };
             bool ascend = true;
