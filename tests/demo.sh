@@ -190,13 +190,13 @@ if command -v script > /dev/null; then
     grep -q "$escape\[[0-9]*A" "$dir/terminal" || fail "--show: not in place with NO_COLOR"
     terminal "TERM=dumb $tales --show --length 12 2> /dev/null"
     tr -d '\r' < "$dir/terminal" | cmp - "$dir/plain" || fail "--show: not plain lines on a terminal that has nothing"
-    terminal "stty rows 30 cols 80; timeout -s INT 1 $tales --show --pause 100" || true
+    terminal "stty rows 30 cols 80; timeout --foreground -s INT 1 $tales --show --pause 100" || true
     screen > "$dir/screen"
     grep -q '^[0-9]* tokens in .* model steps' "$dir/screen" || fail "--show, Ctrl-C: $(tail -n 3 "$dir/screen")"
     [ "$(sed -n 's/ tokens in .*//p' "$dir/screen")" = "$(sed -n '1s/token \([0-9]*\) of 200/\1/p' "$dir/screen")" ] || fail "--show, Ctrl-C: another token's table"
     tail -n 2 "$dir/terminal" | sed "s/$escape\[3[0-9]m[a-z 0-9%]*$escape\[0m//g" | grep -q "$escape" && fail "--show, Ctrl-C leaves the terminal unclean"
     # Ctrl-C while a line says how far it is: that line is cleared, the figures follow, and nothing is left on
-    terminal "timeout -s INT 2 $tales --best-of 4 --length 1000000 --color never" || true
+    terminal "timeout --foreground -s INT 2 $tales --best-of 4 --length 1000000 --color never" || true
     sed 's/\r/\n/g' "$dir/terminal" > "$dir/all_lines" && sed "s/^$escape\[K//" "$dir/all_lines" > "$dir/lines"
     grep -q " of 4000000 tokens, [0-9]* tokens/s$escape\[K" "$dir/lines" || fail "no progress: $(tail -n 3 "$dir/lines")"
     grep -q '^seed 42: log-probability' "$dir/lines" && grep -q ' tokens in .* model steps' "$dir/lines" || fail "Ctrl-C: $(tail -n 5 "$dir/lines")"
@@ -204,7 +204,7 @@ if command -v script > /dev/null; then
 else
     echo "demo: SKIPPED terminals, there is no script"
 fi
-timeout -s INT 1 "$tales" --length 1000000 > "$dir/story" 2> "$dir/figures" && fail "a story without end ends"
+timeout --foreground -s INT 1 "$tales" --length 1000000 > "$dir/story" 2> "$dir/figures" && fail "a story without end ends"
 grep -q '^[0-9]* tokens in [0-9]* model steps' "$dir/figures" || fail "Ctrl-C: no figures: $(cat "$dir/figures")"
 [ "$(tail -c 1 "$dir/story" | wc -l)" = 1 ] || fail "Ctrl-C: no end of the line"
 
