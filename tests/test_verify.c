@@ -356,13 +356,27 @@ static void test_ratio_edges(void **state)
     samp_free(chain);
 }
 
+/* A copy of the chain takes as much of the draft with each instruction set, and says the same: out, again [bytes]. */
+static void verify_on_every_set(const samp_sampler *chain, const float *logits, size_t n, const samp_draft *draft,
+                                int32_t want, const samp_token *out, samp_token *again, size_t bytes)
+{
+    for (int k = 0; samp_isa_list(k); k++) {
+        assert_ok(samp_isa_force(samp_isa_list(k)));
+        samp_sampler *copy = samp_clone(chain);
+        assert_num(samp_verify(copy, logits, n, draft, SAMP_VERIFY_RATIO, again), want);
+        assert_memory_equal(out, again, bytes);
+        samp_free(copy);
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* The same tokens on the fast path, step by step, and on every instruction set. */
 static void test_ratio_executors(void **state)
 {
     (void)state;
     source rng = source_stream(8300);
     for (int i = 0, n = quick() ? 30 : 1000; i < n; i++) {
-        samp_sampler *chain = random_chain(&rng), *slow = samp_chain_init(), *copy;
+        samp_sampler *chain = random_chain(&rng), *slow = samp_chain_init();
         assert_ok(samp_chain_add(slow, make_custom()));
         for (int32_t k = 0; k < samp_chain_n(chain); k++)
             assert_ok(samp_chain_add(slow, samp_clone(samp_chain_get(chain, k))));
@@ -380,14 +394,7 @@ static void test_ratio_executors(void **state)
             for (int j = 0; j < N; j++) ids[k * N + j] = (samp_token)j;
         }
         int32_t a = samp_verify(slow, logits, N, &draft, SAMP_VERIFY_RATIO, out);
-        for (int k = 0; samp_isa_list(k); k++) {
-            assert_ok(samp_isa_force(samp_isa_list(k)));
-            copy = samp_clone(chain);
-            assert_num(samp_verify(copy, logits, N, &draft, SAMP_VERIFY_RATIO, again), a);
-            assert_memory_equal(out, again, sizeof out);
-            samp_free(copy);
-        }
-        assert_ok(samp_isa_force(NULL));
+        verify_on_every_set(chain, logits, N, &draft, a, out, again, sizeof out);
         samp_free(slow);
         samp_free(chain);
     }
@@ -433,14 +440,7 @@ static void test_ratio_long_rows(void **state)
         assert_true(a >= 0);
         accepted += a > 0;
         refused += a < DRAFTED;
-        for (int k = 0; samp_isa_list(k); k++) {
-            assert_ok(samp_isa_force(samp_isa_list(k)));
-            samp_sampler *copy = samp_clone(chain);
-            assert_num(samp_verify(copy, logits, n, &draft, SAMP_VERIFY_RATIO, again), a);
-            assert_memory_equal(out, again, sizeof out);
-            samp_free(copy);
-        }
-        assert_ok(samp_isa_force(NULL));
+        verify_on_every_set(chain, logits, n, &draft, a, out, again, sizeof out);
         samp_free(slow);
         samp_free(chain);
     }
