@@ -2748,8 +2748,13 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define SAMPI_OP                SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4          _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
+#if defined(__clang__)
+#define SAMPI_UNROLL_ALL _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four as they are */
+#else
+#define SAMPI_UNROLL_ALL SAMPI_UNROLL_4
+#endif
 #define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
-#define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
@@ -2794,7 +2799,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
      loadq_where          what stands there, or 0, for this half
-     tally total          a count: with those that two comparisons hold for; as a number. { 0 } is that of nothing
+     tally tally4 total   a count: with those that two comparisons, or four, hold for; as a number. { 0 } is that of
+                          nothing
      widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
@@ -2906,7 +2912,12 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount(_mm512_kunpackw(a, b)); }
+SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in)
+{
+    return n + (V(t))__builtin_popcountll(
+                   _mm512_kunpackd(_mm512_kunpackw(in[0], in[1]), _mm512_kunpackw(in[2], in[3])));
+}
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
     { return _mm512_mask_loadu_ps(V(all)(-INFINITY), (__mmask16)((((uint64_t)1 << left) - 1) >> at), x); }
@@ -3152,6 +3163,7 @@ SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     { return V(row)(x, dtype, mask, i + at); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n - ((V(i))a + (V(i))b); }
+SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in) { return V(tally)(V(tally)(n, in[0], in[1]), in[2], in[3]); }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 #endif
 /* clang-format on */
@@ -3359,16 +3371,15 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
     const V(i) step = V(loadi)(SAMPI_STEP);
     size_t kept = 0, i = 0;
     for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        V(f) v[4];
         V(m) in[4];
-        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
-        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
+        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
         if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
         SAMPI_FOUR
         {
             size_t at = i + (size_t)(SAMPI_W * k);
+            V(f) v = V(load)(x + at);
             V(i) token = id ? V(loadi)(id + at) : step + V(alli)((uint32_t)base + (uint32_t)at);
-            kept += V(pack)(v[k], token, V(lt_and)(in[k], v[k], hi), x_out + kept, id_out + kept);
+            kept += V(pack)(v, token, V(lt_and)(in[k], v, hi), x_out + kept, id_out + kept);
         }
     }
     return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
@@ -3397,12 +3408,13 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
     V(t) count = { 0 };
-    V(f) v[4];
-    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
-        V(take)(x + i, n - i, 4, v);
-        for (int k = 0; k < 4; k += 2) count = V(tally)(count, V(ge)(v[k], lo), V(ge)(v[k + 1], lo));
+    size_t i = 0;
+    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
+        V(m) in[4];
+        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
+        count = V(tally4)(count, in);
     }
-    return V(total)(count);
+    return V(total)(count) + sampi_count_scalar(x + i, n - i, floor);
 }
 
 /* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
@@ -3566,9 +3578,10 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i);
-        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
+    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
+        V(f) v[4];
+        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
+        SAMPI_FOUR V(store)(out + i + SAMPI_W * k, V(min)(V(max)(v[k] * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
