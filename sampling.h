@@ -9357,24 +9357,51 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
+/* Room for the few of them that a search has come down to. */
+typedef struct sampi_few {
+    float x[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16];
+    uint64_t w[SAMPI_TILE + 16];
+} sampi_few;
+
+/* Leave only the values in [low, high), if they are few. Returns the mass from high on, which is counted out then. */
+static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
+{
+    const sampi_kernels *k = values->k;
+    if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
+    uint64_t beyond = sampi_mass_above(values, high);
+    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
+    values->x = few->x;
+    if (!values->w) return beyond;
+    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
+    values->w = few->w;
+    return beyond;
+}
+
 /* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
    value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
-   goes down from the top with steps that double: what is looked for is rarely far from there. */
-static float sampi_find_value(const sampi_values *values, uint64_t want, uint64_t enough, int32_t fine)
+   goes down from the top with steps that double: what is looked for is rarely far from there. (From 0, the best of
+   scores, it is.) */
+static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(values->top), high = low + 1, step = 1 << 16; /* the mass at high is less than wanted */
-    uint64_t mass = sampi_mass_above(values, values->top);
+    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than wanted */
+    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
+    sampi_values values = *all;
+    sampi_few few;
+    uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
     while (mass < want) {
         if (low == lowest) return -FLT_MAX;
         high = low;
         low = (int64_t)low - lowest > step ? low - step : lowest;
         if (step < 1 << 28) step *= 2;
-        mass = sampi_mass_above(values, sampi_unkey(low));
+        mass = sampi_mass_above(&values, sampi_unkey(low));
     }
-    while ((int64_t)high - low > fine && mass > enough) {
+    for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
         int32_t middle = sampi_middle(low, high);
-        uint64_t mass_middle = sampi_mass_above(values, sampi_unkey(middle));
+        if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
+            beyond = sampi_narrow(&values, sampi_unkey(low), sampi_unkey(high), &few);
+        uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
         if (mass_middle < want) {
             high = middle;
         } else {
@@ -9615,18 +9642,25 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-/* Z and S as they are, as a range with equal ends: where an estimate has left a doubt, and for what needs none
-   (compact rows: sampi_range_of). The floor is no matter to them: below it nothing is left out. Counts in n_exact. */
-static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+/* Z and S as they are, with the maximum in *range, as a range with equal ends. Returns the mass from `floor` on. */
+static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
-    sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
+    sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
+    range->z_lo = range->z_hi = (double)sums.z;
+    range->s_lo = range->s_hi = (double)sums.s;
+    range->z = sums.z;
+    range->is_exact = true;
+    return sums.above;
+}
+
+/* The same where an estimate has left a doubt, and for what needs none (compact rows: sampi_range_of). The floor is no
+   matter to them: below it nothing is left out. Counts in n_exact. */
+static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+{
     sampi_range range;
     if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
     range.max = max;
-    range.z_lo = range.z_hi = (double)sums.z;
-    range.s_lo = range.s_hi = (double)sums.s;
-    range.z = sums.z;
-    range.is_exact = true;
+    (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
@@ -10299,21 +10333,13 @@ static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with
     return t;
 }
 
-/* The band's tokens in a compact row. Returns the mass of [in_low, in_high). */
+/* The band's tokens in a compact row. Returns the mass of those from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
-    uint64_t w[SAMPI_TILE + 16], inner = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < row->n; i += SAMPI_TILE) {
-        const float *x = row->x + i;
-        size_t len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
-        k->weights(x, len, max, w, NULL);
-        inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
-        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, t->y + n, t->place + n);
-        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, t->y + n, t->place + n);
-    }
-    return inner;
+    size_t n = k->collect(row->x, NULL, 0, row->n, band->low, band->in_low, t->y, t->place);
+    size_t high = k->collect(row->x, NULL, 0, row->n, band->in_high, INFINITY, t->y + n, t->place + n);
+    return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
 /* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
@@ -10427,27 +10453,30 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
 }
 
 /* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, nothing has changed. */
-static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
+   exact and leaves a doubt, no token has changed. A band that leaves an inner part needs the mass of it: that pass
+   makes the range exact. */
+static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
-    const sampi_range *range = &typical->range;
+    sampi_range *range = &typical->range;
     bool is_whole = sampi_band_is_whole(band);
     size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
-    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
-    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1, inner = 0;
-    double off;
-    sampi_order order = sampi_typical_order(range, &off);
+    uint64_t inner = 0;
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        inner = sampi_exact_above(row, band->in_low, true, range);
     }
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
+    double off;
+    sampi_order order = sampi_typical_order(range, &off);
     sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner = sampi_band_tokens(row, range->max, band, &t);
+        inner -= sampi_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
     want = sampi_missing(want, inner);
     min_keep = (size_t)sampi_missing(min_keep, n_inner);
@@ -10532,7 +10561,6 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     if (status) return status;
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
@@ -10543,6 +10571,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
         }
     }
     sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
 }
