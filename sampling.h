@@ -3408,13 +3408,19 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
     V(t) count = { 0 };
+    V(f) v[4];
+    V(m) in[4];
     size_t i = 0;
     for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        V(m) in[4];
         SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
         count = V(tally4)(count, in);
     }
-    return V(total)(count) + sampi_count_scalar(x + i, n - i, floor);
+    if (i < n) { /* lists are short, and many are searched: not one by one */
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
+        count = V(tally4)(count, in);
+    }
+    return V(total)(count);
 }
 
 /* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in

@@ -28,7 +28,7 @@ fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
 fast|sse2|V(count)|a vector left out|s/SAMPI_W \* k/SAMPI_W * (k | 1)/
-fast|avx512|V(count)|the end left out|s/n - i, floor/n - n, floor/
+fast|avx512|V(count)|the end left out|s/i < n/i < 0/
 fast|avx512|V(exp)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exp)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
