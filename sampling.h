@@ -2745,15 +2745,15 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-#define SAMPI_OP                SAMPI_INLINE SAMPI_T
-#define SAMPI_UNROLL_4          _Pragma("GCC unroll 4")
-#define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
+#define SAMPI_OP       SAMPI_INLINE SAMPI_T
+#define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
+#define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #if defined(__clang__)
 #define SAMPI_UNROLL_ALL _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four as they are */
 #else
 #define SAMPI_UNROLL_ALL SAMPI_UNROLL_4
 #endif
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* of the four vectors of a step */
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
@@ -3364,24 +3364,27 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
+/* collect of the SAMPI_W elements from `at`. */
+SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
+                              float *x_out, int32_t *id_out)
+{
+    V(f) v = V(load)(x + at);
+    V(i) token = id ? V(loadi)(id + at) : V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)at);
+    return V(pack)(v, token, V(lt_and)(V(ge)(v, lo), v, hi), x_out, id_out);
+}
+
 SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
                                  float *x_out, int32_t *id_out)
 {
     const V(f) lo = V(all)(floor), hi = V(all)(below);
-    const V(i) step = V(loadi)(SAMPI_STEP);
     size_t kept = 0, i = 0;
     for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
         V(m) in[4];
         SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
         if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
-        SAMPI_FOUR
-        {
-            size_t at = i + (size_t)(SAMPI_W * k);
-            V(f) v = V(load)(x + at);
-            V(i) token = id ? V(loadi)(id + at) : step + V(alli)((uint32_t)base + (uint32_t)at);
-            kept += V(pack)(v, token, V(lt_and)(in[k], v, hi), x_out + kept, id_out + kept);
-        }
+        SAMPI_FOUR kept += V(collect_at)(x, id, base, i + (size_t)(SAMPI_W * k), lo, hi, x_out + kept, id_out + kept);
     }
+    for (; i + SAMPI_W <= n; i += SAMPI_W) kept += V(collect_at)(x, id, base, i, lo, hi, x_out + kept, id_out + kept);
     return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
                                        x_out + kept, id_out + kept);
 }
@@ -8369,12 +8372,27 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
     if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
 
+/* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
+static bool sampi_has_doubled_few(const samp_token_data_array *cur)
+{
+    enum { BITS = 1 << 12 };
+    uint32_t seen[BITS / 32] = { 0 };
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t at = (uint32_t)cur->data[i].id % BITS, bit = (uint32_t)1 << at % 32;
+        for (size_t k = 0; (seen[at / 32] & bit) && k < i; k++)
+            if (cur->data[k].id == cur->data[i].id) return true;
+        seen[at / 32] |= bit;
+    }
+    return false;
+}
+
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
 static bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
     uint32_t seen[WINDOW / 32];
+    if (cur->size <= SAMPI_TILE) return sampi_has_doubled_few(cur);
     for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
         memset(seen, 0, sizeof seen);
         next = SAMP_MAX_VOCAB;
