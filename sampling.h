@@ -9205,6 +9205,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id) return row->n_change; /* of lists in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
