@@ -2460,7 +2460,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
-     split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
+     split     x [n] = the logits of candidates; unless line is NULL, line [16 * ceil(n / 256)] and *top what maxima
+               makes of these. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
@@ -2516,7 +2517,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     void (*adapt)(float *e, size_t n, float sum, float aim);
-    bool (*split)(const samp_token_data *d, size_t n, float *x);
+    bool (*split)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
@@ -2709,7 +2710,7 @@ static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
     for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
 }
 
-static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
+static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     bool ascend = true;
     samp_token last = -1;
@@ -2718,6 +2719,7 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
         last = d[i].id;
         x[i] = d[i].logit;
     }
+    if (line) *top = sampi_maxima_scalar(x, SAMP_F32, NULL, n, line);
     return ascend;
 }
 
@@ -2937,6 +2939,12 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
+SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes there; the last five are of d [2] */
+{
+    V(i) at = V(loadi)(SAMPI_STEP) * V(alli)(3) + V(alli)((uint32_t)w);
+    V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
+    return _mm512_mask_permutexvar_ps(first, 0xF800, (V(raw))at, d[2]);
+}
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
@@ -3235,21 +3243,25 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
                        V(m) * nan)
 {
     enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
+    V(f) top = *max;
+    V(m) bad = *nan; /* in registers */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
-        V(f) v[4] = { *max, *max, *max, *max };
+        V(f) v[4] = { top, top, top, top };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
             size_t at = (size_t)(SAMPI_W == 16 ? k + (k & 4) : k) * SAMPI_LINE;
-            V(f) one = V(both)(x, dtype, mask, at, nan);
-            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, nan));
+            V(f) one = V(both)(x, dtype, mask, at, &bad);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, &bad));
             v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
         v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
         V(store)(line, v[0]);
-        *max = V(max)(*max, v[0]);
+        top = V(max)(top, v[0]);
         x = (const char *)x + step * SAMPI_SIZE_OF(dtype);
         mask = mask ? mask + step / 32 : NULL;
     }
+    *max = top;
+    *nan = bad;
 }
 
 /* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
@@ -3378,13 +3390,16 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
 {
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     size_t kept = 0, i = 0;
-    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        V(m) in[4];
-        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
-        if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
-        SAMPI_FOUR kept += V(collect_at)(x, id, base, i + (size_t)(SAMPI_W * k), lo, hi, x_out + kept, id_out + kept);
+    for (size_t end;;) {
+        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly; more branches could not be foretold */
+            V(m) in[4];
+            SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
+            if (V(any)((in[0] | in[1]) | (in[2] | in[3]))) break;
+        }
+        end = i + 4 * SAMPI_W <= n ? i + 4 * SAMPI_W : n - n % SAMPI_W;
+        if (i == end) break;
+        for (; i < end; i += SAMPI_W) kept += V(collect_at)(x, id, base, i, lo, hi, x_out + kept, id_out + kept);
     }
-    for (; i + SAMPI_W <= n; i += SAMPI_W) kept += V(collect_at)(x, id, base, i, lo, hi, x_out + kept, id_out + kept);
     return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
                                        x_out + kept, id_out + kept);
 }
@@ -3587,10 +3602,9 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
-    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        V(f) v[4];
-        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
-        SAMPI_FOUR V(store)(out + i + SAMPI_W * k, V(min)(V(max)(v[k] * vr, low), high));
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) v = V(load)(x + i);
+        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
@@ -3607,24 +3621,35 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-#if SAMPI_W < 16
-/* Nearly always each id is one more than the last; else the ids decide one by one. */
-SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
+/* Nearly always each id is one more than the last; else the ids decide one by one. A tile's lines are folded while they
+   are near. */
+SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
+    V(f) max = V(all)(-INFINITY);
+    V(m) nan = V(unord)(max, max);
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        const float *at = (const float *)(const void *)(d + i);
-        V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
-        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
-        other |= (V(i))V(field)(v, 0) ^ next;
-        next += V(alli)(SAMPI_W);
-        V(store)(x + i, V(field)(v, 1));
+    for (size_t tile = SAMPI_TILE; tile <= n; tile += SAMPI_TILE) {
+        for (; i < tile; i += SAMPI_W) {
+            const float *at = (const float *)(const void *)(d + i);
+            V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
+            SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
+            other |= (V(i))V(field)(v, 0) ^ next;
+            next += V(alli)(SAMPI_W);
+            V(store)(x + i, V(field)(v, 1));
+        }
+        if (line) V(lines)(x + i - SAMPI_TILE, SAMP_F32, NULL, 1, line + i / SAMPI_LINE - SAMPI_LINE, &max, &nan);
     }
-    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(any)((V(m))(other != 0))) return sampi_split_scalar(d, n, x);
-    return sampi_split_scalar(d + i, n - i, x + i) && (i == n || d[i].id > d[i - 1].id);
+    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0)
+        return sampi_split_scalar(d, n, x, line, top);
+    bool ascend = sampi_split_scalar(d + i, n - i, x + i, NULL, NULL) && (i == n || d[i].id > d[i - 1].id);
+    if (!line) return ascend;
+    V(f) rest = V(all)(V(maxima)(x + i, SAMP_F32, NULL, n - i, line + i / SAMPI_LINE));
+    *top = V(any)(nan | V(unord)(rest, rest)) ? NAN : V(hmax)(V(max)(max, rest));
+    return ascend;
 }
 
+#if SAMPI_W < 16
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     size_t i = 0;
@@ -3714,14 +3739,14 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-/* With four lanes libm's expf is as fast; where memory is the limit, 16 lanes save no more than eight. So two sets are
-   named besides the own one: whose split and put are used, and whose expf. */
-#define SAMPI_KERNELS(name, isa, array, long)                                                                        \
+/* With four lanes libm's expf is as fast; put is limited by memory, 16 lanes save no more than eight. So two sets are
+   named besides the own one: whose put is used, and whose expf. */
+#define SAMPI_KERNELS(name, isa, write, long)                                                                        \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
-            sampi_split_##array, sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                             \
+            sampi_split_##isa, sampi_put_##write, sampi_expf_##long, sampi_climb_##isa                               \
     }
 
 /* The best one comes last. */
@@ -3914,15 +3939,14 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
    one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
-    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE];
+    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE], max;
     if (!cur->data) return SAMP_E_NULL;
     if (cur->size == 0) return SAMP_E_EMPTY;
     if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     bool any = false;
     for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
         size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        (void)k->split(cur->data + at, n, x);
-        float max = k->maxima(x, SAMP_F32, NULL, n, line);
+        (void)k->split(cur->data + at, n, x, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
         any |= max >= -FLT_MAX;
     }
@@ -4116,7 +4140,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-    (void)sampi_use()->split(cur->data + at, n, x);
+    (void)sampi_use()->split(cur->data + at, n, x, NULL, NULL);
     return n;
 }
 
@@ -8421,7 +8445,7 @@ static SAMPI_COLD int sampi_run_custom(sampi_sampler *s, samp_token_data_array *
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        bool in_order = sampi_use()->split(data + at, n, x);
+        bool in_order = sampi_use()->split(data + at, n, x, NULL, NULL);
         for (size_t i = in_order ? at + n - 1 : at; i < at + n; i++)
             if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
@@ -9205,7 +9229,8 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
-    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id) return row->n_change; /* of lists in order */
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
+        return row->n_change; /* of lists in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
@@ -12174,14 +12199,8 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
     row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
     sampi_set_tokens(row, work->own, NULL, n);
-    for (size_t at = 0, len; at < n; at += len) {
-        float *x = work->own + at;
-        len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
-        if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
-        float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
-        if (!(top <= FLT_MAX)) return SAMP_E_NAN;
-        if (top > row->top) row->top = top;
-    }
+    if (!row->k->split(d, n, work->own, work->line, &row->top)) return SAMPI_DECLINED;
+    if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
     view->drops = view->sorts = false;
     view->order = SAMPI_BY_LOGIT;
     view->is_open = row->top >= -FLT_MAX;
@@ -12516,7 +12535,7 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     const sampi_kernels *k = sampi_use();
     const samp_token_data_array *cur = view->cur;
     float *x = view->work->own, *e = view->work->logits;
-    (void)k->split(cur->data, cur->size, x);
+    (void)k->split(cur->data, cur->size, x, NULL, NULL);
     (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
     double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
     k->put(cur->data, cur->size, x, e, sum);

@@ -38,7 +38,7 @@ fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= S
 math|avx512|V(probs)|one half twice|s/V(narrow)(a, b)/V(narrow)(a, a)/
 math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
-fast|avx2|V(scale)|too low is -infinity|s/V(max)(v\[k\] \* vr, low)/v[k] * vr/
+fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
 fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
 fast|avx512|V(widen)|one half twice|s/v, 1)/v, 0)/

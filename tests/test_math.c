@@ -977,32 +977,44 @@ static void test_exact_kernels_agree(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
-/* Ids that ascend, by one or with gaps, but for one at each place of a vector and of the rest behind, and such as run out
-   of numbers: the same answer from every set. */
+/* Ids that ascend, by one or with gaps, but for one at each place of a vector, of a tile and of the rest behind, and such
+   as run out of numbers: the same answer from every set; and the logits, with their lines' maxima, or a NaN among them. */
 static void test_split_sees_every_id(void **state)
 {
-    enum { MOST = 41 };
+    enum { SHORT = 41, MOST = SAMPI_TILE + SHORT };
     static samp_token_data all[MOST];
     const samp_token first[] = { 3, INT32_MAX - 20, -30 }, gap[] = { 1, 3 };
-    float x[MOST];
+    float x[MOST], line[2 * SAMPI_TILE / SAMPI_LINE], top;
     int answers[2] = { 0, 0 };
     (void)state;
     for (int i = 0; samp_isa_list(i); i++) {
         assert_ok(samp_isa_force(samp_isa_list(i)));
-        for (int c = 0; c < 6 * MOST * (MOST + 1) * 4; c++) {
+        for (int c = 0; c < 6 * 2 * SHORT * (SHORT + 1) * 4; c++) {
             const uint32_t base = (uint32_t)first[c % 3], step = (uint32_t)gap[c / 3 % 2];
-            const size_t n = 1 + (size_t)c / 6 % MOST,
-                         at = (size_t)c / 6 / MOST % (MOST + 1); /* from n on: unspoiled */
+            const bool is_long = c / 6 % 2;
+            const size_t n = (is_long ? SAMPI_TILE : 1) + (size_t)c / 12 % SHORT,
+                         at = (size_t)c / 12 / SHORT % (SHORT + 1) * (is_long ? 7 : 1); /* from n on: unspoiled */
             const uint32_t wrong[] = { UINT32_MAX, base + step * ((uint32_t)at - 1), base + step * ((uint32_t)at + 1),
                                        999 };
-            bool ascend = true;
+            bool ascend = true, has_nan = c % 5 == 0 && at < n;
             for (size_t j = 0; j < n; j++)
-                all[j] = (samp_token_data){ (samp_token)(base + step * (uint32_t)j), (float)j, 0.0f };
-            if (at < n) all[at].id = (samp_token)wrong[c / 6 / MOST / (MOST + 1)];
+                all[j] = (samp_token_data){ (samp_token)(base + step * (uint32_t)j), (float)(j * 37 % 101), 0.0f };
+            if (at < n) all[at].id = (samp_token)wrong[c / 12 / SHORT / (SHORT + 1)];
+            if (has_nan) all[at].logit = NAN;
             for (size_t j = 0; j < n; j++) ascend &= all[j].id > (j ? all[j - 1].id : -1);
-            assert_true(sampi_use()->split(all, n, x) == ascend);
-            for (size_t j = 0; j < n; j++) assert_true(x[j] == (float)j);
+            assert_true(sampi_use()->split(all, n, x, c % 7 ? line : NULL, &top) == ascend);
+            for (size_t j = 0; j < n; j++) assert_true(x[j] == all[j].logit || (has_nan && j == at));
             answers[ascend]++;
+            if (c % 7 == 0) continue;
+            assert_true(has_nan == (top != top));
+            float max = -INFINITY;
+            for (size_t j = 0; j < n && !has_nan; j += SAMPI_LINE) {
+                float want = -INFINITY;
+                for (size_t k = j; k < j + SAMPI_LINE && k < n; k++) want = x[k] > want ? x[k] : want;
+                assert_true(line[j / SAMPI_LINE] == want);
+                max = want > max ? want : max;
+            }
+            assert_true(has_nan || top == max);
         }
     }
     assert_true(answers[0] > 1000 && answers[1] > 1000);
