@@ -23539,7 +23539,8 @@ enum {
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure */
+#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
+#define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
 
 /* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
    paragraphs above, and a case where parcels are merged, answered and taken. */
@@ -24797,11 +24798,10 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
 {
     if (!sampi_lacks(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
-        double range = sampi_full_range(row, 0.0);
-        bool is_near = !(row->has & SAMPI_HAS_LEAST) || (!by_count && range > SAMPI_SHARD_RANGE);
+        double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, 0.0, is_near ? SAMPI_SHARD_RANGE : range, SAMPI_SHARD_COARSE, !is_near);
+        sampi_end_within(&row->end, 0.0, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
     }
     return true;
 }
@@ -25144,14 +25144,14 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     return sampi_ask_runs(row, member, n);
 }
 
-/* From nothing: of all distances, or, where only mass counts, of those that have any. */
+/* From nothing: of all distances, but for those where hardly anything is to be expected. */
 static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
-    double most = SAMPI_SHARD_RANGE - mean > mean ? SAMPI_SHARD_RANGE - mean : mean;
-    bool is_whole = row->end.min_keep > 1 || most >= range;
+    double most = (row->end.min_keep > 1 ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE) - mean;
+    if (most < mean) most = mean;
     uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
-    return sampi_end_start(row, member, n, is_whole ? range : most, buckets, is_whole);
+    return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
 }
 
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'

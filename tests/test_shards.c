@@ -379,6 +379,7 @@ typedef enum long_row {
     LONG_FLAT,
     LONG_NEARLY_FLAT,
     LONG_BF16,
+    LONG_MASKED, /* by a number */
     N_LONG_ROWS
 } long_row;
 
@@ -392,6 +393,7 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
         if (kind == LONG_ZIPF) row[i] = (float)(10.0 - log(1.0 + (double)n * coarse(s)));
         if (kind == LONG_FLAT) row[i] = 1.5f;
         if (kind == LONG_NEARLY_FLAT) row[i] = (float)(1e-4 * normal_fast(s));
+        if (kind == LONG_MASKED) row[i] = i % 8 ? (float)(2.0 * normal_fast(s)) : -1e30f;
         if (kind == LONG_BF16) row[i] = float_from(bits_of(row[i]) & 0xFFFF0000u);
     }
 }
@@ -475,7 +477,7 @@ static const traffic TRAFFIC[] = {
     { "temp", only_temp, 0, 3, false },
     { "default", usual_chain, 2, 0, false },
     { "top_k 3000", top_k_3000, 0, 4, false },
-    { "top_k n - 3", top_k_all, 0, 4, false },
+    { "top_k n - 3", top_k_all, 0, 5, false }, /* 5: into what is masked by a number */
     { "top_p 0.5", top_p_50, 2, 4, false },
     { "top_p 0.999", top_p_999, 0, 4, false },
     { "top_p, min_keep", top_p_kept, 0, 4, false },
