@@ -25120,7 +25120,7 @@ static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, i
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
-    if (off * tokens > SAMPI_SHARD_AHEAD / 2) off = SAMPI_SHARD_AHEAD / 2 / tokens;
+    if (off * tokens > 0.5 * SAMPI_SHARD_AHEAD) off = 0.5 * SAMPI_SHARD_AHEAD / tokens;
     double room = 2.0 * tokens * (off + 1.0 / finer) + 1.0;
     if (off < grid) off = grid, room = SAMPI_SHARD_AHEAD;
     double begin = before - off * finer, behind = before + off * finer + 1.0;
@@ -26200,11 +26200,14 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     return row->end.room;
 }
 
-/* One of a row's questions. Behind the last member there is none but for log-probabilities. */
+/* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
 static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                          sampi_parcel *p)
 {
-    const sampi_sampler *s = row->at < n ? member[row->at] : NULL;
+    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(shard, row, p);
+    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(shard, row, p);
+    if (row->at >= n) return;
+    const sampi_sampler *s = member[row->at];
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
         case SAMPI_PARCEL_LIST:
@@ -26221,9 +26224,9 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
         case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
         case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: sampi_answer_told(shard, row, p); break;
+        case SAMPI_PARCEL_LEFT:
         case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: sampi_answer_told_sums(shard, row, p); break;
+        case SAMPI_PARCEL_LEFT_SUMS:
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
