@@ -336,14 +336,15 @@ static samp_sampler *possible_chain(source *s, size_t n)
     return chain;
 }
 
-static void one_batch(uint64_t number, size_t *rows_left, size_t longest)
+static void one_batch(uint64_t number, size_t *rows_left, size_t shortest, size_t longest, size_t most_rows)
 {
     source s = source_seed(test_seed() + number);
     world *w = (world *)calloc(1, sizeof *w);
     float *row;
-    w->n_vocab = make_length(&s, longest);
+    w->n_vocab = shortest + make_length(&s, longest - shortest);
     w->n_ranks = RANKS[below(&s, TEST_COUNT(RANKS))];
     w->n_rows = percent(&s, 30) ? 1 : 1 + below(&s, percent(&s, 80) ? 8 : 64);
+    if (w->n_rows > most_rows) w->n_rows = most_rows;
     row = (float *)malloc(w->n_vocab * sizeof *row);
     for (size_t r = 0; r < w->n_rows; r++) w->one[r] = possible_chain(&s, w->n_vocab);
     make_rows(w, &s, row);
@@ -363,7 +364,16 @@ static void test_random_batches(void **state)
     (void)state;
     size_t left = (size_t)cases(20000, 300);
     real_rows_load(REAL_ROWS_PATH);
-    for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 5000);
+    for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 0, 5000, 64);
+}
+
+/* Rows of which more is left than can be listed. */
+static void test_random_long_rows(void **state)
+{
+    (void)state;
+    size_t left = (size_t)cases(2000, 30);
+    real_rows_load(REAL_ROWS_PATH);
+    for (uint64_t i = 0; left > 0; i++) one_batch(1000000 + i, &left, 8000, 30000, 3);
 }
 
 /* --------------------------------------------------------------------------------------- long rows, and traffic
@@ -1140,11 +1150,17 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_used_chains),    cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_lost_status),    cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
