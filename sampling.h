@@ -9206,7 +9206,8 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
-    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id) return row->n_change; /* of lists in order */
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
+        return row->n_change; /* of lists in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
@@ -25286,9 +25287,16 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        if (tokens <= few || end->level >= 2 || !(end->scale > 0.0)) return sampi_ask_runs(row, member, n);
-        row->ask = SAMPI_ASK_HIST;
+        if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
+            return sampi_ask_runs(row, member, n);
         sampi_end_unguessed(end);
+        if (end->level >= 2) { /* so many that close together often are few values */
+            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_AHEAD);
+            row->ask |= SAMPI_ASK_HIST;
+            return SAMPI_STEP_WAITS;
+        }
+        row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
         sampi_guess g;
         sampi_guess_open(&g, row);
@@ -25377,14 +25385,11 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
 /* Look among the bucket's values. 0: the end is there. */
 static int sampi_end_in_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
-    sampi_end *end = &row->end, before = *end;
+    const sampi_end *end = &row->end;
     bool all;
     if (sampi_end_among(shard, row, member, &all)) return 0;
     if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
-    if (end->level == SAMPI_SHARD_LEVELS) return sampi_ask_runs(row, member, n);
-    *end = before; /* more closely */
-    row->ask = SAMPI_ASK_HIST;
-    return SAMPI_STEP_WAITS;
+    return sampi_ask_runs(row, member, n);
 }
 
 /* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */

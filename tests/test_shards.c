@@ -621,6 +621,50 @@ static void test_long_rows(void **state)
     assert_true((double)sum.late <= 0.001 * all);
 }
 
+/* ---- what else may be asked ---- */
+
+/* Half of the tokens so close together that their buckets must be cut up again and again. */
+static void make_cluster(source *s, float *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) row[i] = (float)((i % 2 ? 2.0 : 1e-5) * normal_fast(s));
+}
+
+static samp_sampler *xtc_typical(void)
+{
+    return chain_of(samp_init_xtc(1.0f, 0.5f, 0, 31), samp_init_typical(0.95f, 0), samp_init_dist(31));
+}
+static samp_sampler *min_p_tiny_dynamic(void)
+{
+    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(32));
+}
+static samp_sampler *adaptive_low(void) { return samp_init_adaptive_p(0.0f, 0.9f, 33); }
+static samp_sampler *top_k_half(void) { return chain_of(samp_init_top_k(LONG_VOCAB / 2), samp_init_dist(34), NULL); }
+
+/* Questions that the chains above don't ask: xtc has asked for the list, so that typical has no buckets by logit; sums of
+   what min_p keeps; a largest logit that no listed token has; ends in a cluster. */
+static void test_other_questions(void **state)
+{
+    (void)state;
+    static const traffic chains[] = {
+        { "xtc, typical", xtc_typical, 5, 7, true },     { "min_p, temp_ext", min_p_tiny_dynamic, 2, 4, true },
+        { "adaptive_p at 0", adaptive_low, 2, 5, true }, { "top_p 0.5", top_p_50, 2, 4, true },
+        { "top_k n / 2", top_k_half, 2, 6, true },       { "typical 0.2", typical_20, 5, 5, true },
+    };
+    tally count;
+    float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
+    memset(&count, 0, sizeof count);
+    for (size_t i = 0; i < TEST_COUNT(chains); i++)
+        for (int cluster = 0; cluster < 2; cluster++) {
+            source s = source_stream(900 + 2 * i + (uint64_t)cluster);
+            make_long_row(&s, row, LONG_VOCAB, LONG_NORMAL);
+            if (cluster) make_cluster(&s, row, LONG_VOCAB);
+            one_long_batch(&chains[i], row, LONG_VOCAB, 3, &s, &count);
+            if (getenv("SAMP_TEST_TABLE")) print_tally(chains[i].name, &count);
+        }
+    free(row);
+    assert_int_equal(count.late, 0);
+}
+
 /* ---- real rows, with the chains that people use ---- */
 
 static samp_sampler *by_params(float temp, int32_t top_k, float top_p, float min_p)
@@ -1150,17 +1194,12 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_used_chains),    cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_lost_status),    cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
