@@ -1367,8 +1367,9 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
               less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
               Where more are left, and a sum over the row decides which, or their logits: 3 more, some 10 KB, 20 KB at
-              most, for a nucleus (one in a thousand takes a fourth, and 25 KB); 2.5 KB for a floor by sums, temp_ext,
-              adaptive_p. typical, xtc, min_keep of more than 256: up to 4 more; each further cut of so many, up to 2.
+              most, for a nucleus (one in a thousand takes a fourth; if it ends among thousands of different values
+              within a thousandth of a nat, up to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p.
+              typical, xtc, min_keep of more than 256: up to 4 more; each further cut of so many, up to 2.
               A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 8 bytes for each of n_top.
               tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
@@ -25022,10 +25023,11 @@ static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts,
    are distances from the maximum, in buckets. */
 typedef struct sampi_guess {
     const sampi_parcel *hist;
-    double mean;                       /* a place */
-    size_t n;                          /* that many are known one by one: */
-    double place[SAMPI_SHARD_LIST];    /* where they are, */
-    double mass[SAMPI_SHARD_LIST + 1]; /* and the mass of the first ones */
+    double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
+    double mean;                              /* a place */
+    size_t n;                                 /* that many are known one by one: */
+    double place[SAMPI_SHARD_LIST];           /* where they are, */
+    double mass[SAMPI_SHARD_LIST + 1];        /* and the mass of the first ones */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -25035,7 +25037,10 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     g->hist = row->hist;
     g->mean = end->order.mean * end->scale;
     g->n = row->n_list < SAMPI_SHARD_LIST ? row->n_list : (size_t)SAMPI_SHARD_LIST;
-    g->mass[0] = 0.0;
+    g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
+    for (uint32_t i = 0; i < g->hist->n; i++)
+        for (int counts = 0; counts < 2; counts++)
+            g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
     for (size_t i = 0; i < g->n; i++) {
         g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
         mass += sampi_weight(row->max, row->list[i].logit);
@@ -25046,8 +25051,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
 /* About how much lies before a place. */
 static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
 {
-    double sum = 0.0;
-    uint32_t i = 0;
+    if (!(place > 0.0)) return 0.0;
     if (g->n && place <= g->place[g->n - 1]) {
         size_t in = 0, out = g->n;
         while (in < out) {
@@ -25059,9 +25063,9 @@ static double sampi_guess_before(const sampi_guess *g, double place, bool counts
         }
         return counts ? (double)in : g->mass[in];
     }
-    for (; i < g->hist->n && (double)(i + 1) <= place; i++) sum += sampi_hist_entry(g->hist, i, counts);
-    if (i < g->hist->n && place > (double)i) sum += sampi_hist_part(g->hist, i, counts, place - (double)i);
-    return sum;
+    uint32_t i = place < (double)g->hist->n ? (uint32_t)place : g->hist->n;
+    double part = i < g->hist->n ? sampi_hist_part(g->hist, i, counts, place - (double)i) : 0.0;
+    return g->before[counts][i] + part;
 }
 
 /* About how much lies closer to the mean. */
@@ -25292,7 +25296,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
             return sampi_ask_runs(row, member, n);
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
-            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_AHEAD);
+            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
             row->ask |= SAMPI_ASK_HIST;
             return SAMPI_STEP_WAITS;
         }
