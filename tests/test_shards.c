@@ -408,8 +408,8 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
     }
 }
 
-/* A chain, and the rounds that it takes at most where few tokens are left to draw from, and where many are. One token in
-   a thousand may take one more: where the end of a nucleus is not where it is expected, or no proposal of eight is
+/* A chain, and the rounds that it takes at most where few tokens are left to draw from, and where many are. One token
+   in a thousand may take one more: where the end of a nucleus is not where it is expected, or no proposal of eight is
    accepted. 0: there is no such row. */
 typedef struct traffic {
     const char *name;
@@ -640,8 +640,8 @@ static samp_sampler *min_p_tiny_dynamic(void)
 static samp_sampler *adaptive_low(void) { return samp_init_adaptive_p(0.0f, 0.9f, 33); }
 static samp_sampler *top_k_half(void) { return chain_of(samp_init_top_k(LONG_VOCAB / 2), samp_init_dist(34), NULL); }
 
-/* Questions that the chains above don't ask: xtc has asked for the list, so that typical has no buckets by logit; sums of
-   what min_p keeps; a largest logit that no listed token has; ends in a cluster. */
+/* Questions that the chains above don't ask: xtc has asked for the list, so that typical has no buckets by logit; sums
+   of what min_p keeps; a largest logit that no listed token has; ends in a cluster. */
 static void test_other_questions(void **state)
 {
     (void)state;

@@ -28,7 +28,8 @@ static void merge_both_ways(unsigned char *a, unsigned char *b, size_t n)
     free(ab);
 }
 
-/* So close together, but for one, that the first buckets have them in one: values are asked for where an end is expected. */
+/* So close together, but for one, that the first buckets have them in one: values are asked for where an end is
+   expected. */
 static void squeeze(float *row, size_t n)
 {
     for (size_t i = 0; i < n; i++) row[i] *= 0.01f;
