@@ -386,7 +386,7 @@ bench-mpi: deps-mpi
 	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
 
 $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
-	mpicc $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	mpicc -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
 ## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
 test-play: deps-play

@@ -1366,10 +1366,12 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
               Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
               less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
-              A longer nucleus: 3 or 4 more, some 10 KB, 27 KB where many tie; typical whose largest is not among the
-              row's first 256, 5; each further cut of so many, up to 3. A draw may take one more (an eighth attempt
-              fails in 10^11); logprobs take 2, 8 bytes for each of n_top. tail_free and infill of more tokens list all:
-              8 bytes a token, 2,048 a round. */
+              Where more are left, and a sum over the row decides which, or their logits: 3 more, some 10 KB, 20 KB at
+              most, for a nucleus (one in a thousand takes a fourth; if it ends among thousands of different values
+              within a thousandth of a nat, up to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p.
+              typical, xtc, min_keep of more than 256: up to 4 more; each further cut of so many, up to 2.
+              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 8 bytes for each of n_top.
+              tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -23567,7 +23569,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
                number ends, more closely each time; then
      RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
-               many of those that tie. Sent with SEGS of all that lies before, if the draw is next
+               many of those that tie. Sent with SEGS of all that lies before, if the draw is next; and beside a second
+               HIST, of the values near the place where the first one lets expect the end
      SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
@@ -23576,9 +23579,11 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
                in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
 
    Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
-   the list that may do without it, SEGS of what min_p will keep beside the list that may be all of that.
+   the list that may do without it, SEGS or SUMS of what min_p will keep beside the list that may be all of that, RUNS
+   before it is sure that the end is among them. What cannot be had earlier: a draw needs the sums of slices as they
+   are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
-   A message is little-endian: u32 "SHRD", u32 format (2), u32 round, i32 status, u64 least and u64 largest of the
+   A message is little-endian: u32 "SHRD", u32 format (3), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
    the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
    how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
@@ -23604,7 +23609,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 2
+#define SAMPI_SHARD_FORMAT 3
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
@@ -23616,11 +23621,13 @@ enum {
     SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
     SAMPI_SHARD_FINE = 256,
     SAMPI_SHARD_SCORES = 512,
-    SAMPI_SHARD_FEW = 512, /* tokens of the first buckets' that are listed at once as runs */
+    SAMPI_SHARD_FEW = 512,    /* tokens of the first buckets' that are listed at once as runs, */
+    SAMPI_SHARD_AHEAD = 1024, /* and entries of runs where an end is only expected */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
 };
-#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure */
+#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
+#define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
 
 /* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
    paragraphs above, and a case where parcels are merged, answered and taken. */
@@ -24027,12 +24034,15 @@ typedef struct sampi_seg {
    path. In doubles, by functions that are monotone, so each rank puts a token into the same bucket as every other. */
 typedef struct sampi_end {
     sampi_order order; /* a mean of 0: by logit */
-    double scale;      /* buckets for a unit of distance, at the first level */
+    double from;       /* the first bucket has all distances up to here, */
+    double scale;      /* and a unit of distance behind it so many buckets, at the first level */
     uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
     int level;
     bool is_whole; /* no distance is beyond the last bucket */
     bool is_after; /* runs up to `after` have been counted, at the last level */
     samp_token_data after;
+    uint32_t since, until;                /* RUNS are of these buckets of the level, */
+    size_t room;                          /* so many at most */
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
     float top;            /* the largest logit of what is kept, as far as that is known; typical only */
@@ -24069,6 +24079,7 @@ typedef struct sampi_shard_row {
     size_t n_list, room;
     uint64_t rest; /* candidates behind the list */
     float least;   /* of the candidates, if has LEAST */
+    float reaches; /* none of them lies below; -INFINITY: that is not known */
     sampi_sums sums;
     uint64_t sums_of_squares; /* p_less' */
     uint64_t sigma;
@@ -24121,12 +24132,21 @@ enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
    Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
    distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
 
-/* Look for it anew, in so many buckets of [0, range]. */
-static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
+/* RUNS are asked of the whole bucket that has the end. */
+static void sampi_end_unguessed(sampi_end *end)
 {
-    end->scale = range > 0.0 ? (double)buckets / range : 0.0;
+    end->since = 0;
+    end->until = UINT32_MAX;
+}
+
+/* Look for it anew, in so many buckets of [from, to]. */
+static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
+{
+    end->from = from;
+    end->scale = to > from ? (double)buckets / (to - from) : 0.0;
     end->buckets[0] = buckets;
     end->level = 0;
+    sampi_end_unguessed(end);
     end->is_whole = is_whole;
     end->is_after = false;
     end->mass = end->count = 0;
@@ -24141,7 +24161,8 @@ static sampi_order sampi_order_from(float max, double mean)
 /* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
-    double t = sampi_round(sampi_abs((end->order.max - (double)l) - end->order.mean) * end->scale);
+    double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
+    t = t > 0.0 ? sampi_round(t * end->scale) : 0.0;
     for (int i = 0;; i++) {
         uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
         if (i == end->level) {
@@ -24160,6 +24181,14 @@ static int sampi_stands_by_bucket(const sampi_end *end, float l)
 {
     uint32_t bucket;
     return sampi_end_side(end, l, &bucket);
+}
+
+/* 0: in the buckets that RUNS are of. */
+static int sampi_stands_by_runs(const sampi_end *end, float l)
+{
+    uint32_t bucket;
+    int side = sampi_end_side(end, l, &bucket);
+    return side ? side : bucket < end->since ? -1 : bucket >= end->until;
 }
 
 /* 0: one of those that tie with the last one. */
@@ -24216,18 +24245,19 @@ static size_t sampi_between(const sampi_shard_row *row, float low, float high, f
     return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
 }
 
-/* What is kept for sure by an end that is being looked for, to the look's place. */
+/* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
+   */
 static size_t sampi_look_kept(const samp_shard *shard, const sampi_shard_row *row)
 {
-    float high, low = sampi_end_interval(&row->end, sampi_stands_by_bucket, -1, &high);
+    float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
     return sampi_between(row, low, high, shard->work.x, shard->work.id);
 }
 
-/* The bucket in which it is looked for, on both sides of what is kept. */
-static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row)
+/* What stands at 0, on both sides of what is kept. */
+static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row, sampi_stands stands)
 {
-    float above, high, low = sampi_end_interval(&row->end, sampi_stands_by_bucket, 0, &high);
-    float kept = sampi_end_interval(&row->end, sampi_stands_by_bucket, -1, &above);
+    float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
+    float kept = sampi_end_interval(&row->end, stands, -1, &above);
     if (!(kept < above)) return sampi_between(row, low, high, shard->work.x, shard->work.id);
     size_t n = sampi_between(row, low, kept, shard->work.x, shard->work.id);
     return n + sampi_between(row, above, high, shard->work.x + n, shard->work.id + n);
@@ -24345,16 +24375,19 @@ static bool sampi_wants_squares(sampi_sampler *const *member, int n)
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
    the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
    share is. */
-static void sampi_answer_sums(const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
+static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
     sampi_sums sums = { row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    for (size_t at = 0; at < row->row.n && with_squares; at += SAMPI_TILE) {
-        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
-        row->row.k->weights(row->row.x + at, n, row->max, w, NULL);
+    const bool is_ahead = row->ahead > -INFINITY;
+    size_t n_all = is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id) : row->row.n;
+    const float *x = is_ahead ? shard->work.x : row->row.x;
+    for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
+        size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
+        row->row.k->weights(x + at, n, row->max, w, NULL);
         squares += sampi_squares(w, n);
     }
-    if (row->row.n) row->row.k->sums(row->row.x, row->row.n, 1.0f, row->max, INFINITY, true, &sums);
+    if (n_all) row->row.k->sums(x, n_all, 1.0f, row->max, INFINITY, true, &sums);
     sampi_wire_put(p->fields, sums.n, 8);
     sampi_wire_put(p->fields + 8, sums.z, 8);
     sampi_wire_put(p->fields + 16, sums.s, 8);
@@ -24386,7 +24419,7 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket = 0;
-    size_t n_all = row->end.level ? sampi_look_bucket(shard, row) : row->row.n;
+    size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
     const float *x = row->end.level ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
@@ -24411,7 +24444,7 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row);
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
     sampi_wire_put_float(p->fields, (float)end->order.max);
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
     for (size_t i = 0; i < bucket; i++) {
@@ -24439,6 +24472,9 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
     if (s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT) return false;
     return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
 }
+
+/* What a member divides by on the way to a draw that was asked for ahead: a temperature, or min_p that keeps all. */
+static float sampi_way_temp(const sampi_sampler *s) { return s->kind == SAMPI_MIN_P ? 1.0f : s->u.temp.t; }
 
 /* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
@@ -24469,7 +24505,8 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     if (row->seeks || row->ahead > -INFINITY) {
         n = row->seeks ? sampi_look_kept(shard, row)
                        : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
-        for (int i = row->at + 1; i < row->drawer && n; i++) k->scale(kept, n, 1.0f / member[i]->u.temp.t, kept);
+        for (int i = row->at + 1; i < row->drawer && n; i++)
+            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }
@@ -24848,11 +24885,10 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
 {
     if (!sampi_lacks(row, facts)) return false;
     if (row->has & SAMPI_ASK_TOP) {
-        double range = sampi_full_range(row, 0.0);
-        bool is_near = !(row->has & SAMPI_HAS_LEAST) || (!by_count && range > SAMPI_SHARD_RANGE);
+        double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
         row->ask |= SAMPI_ASK_HIST;
         row->end.order = sampi_order_from(row->max, 0.0);
-        sampi_end_within(&row->end, is_near ? SAMPI_SHARD_RANGE : range, SAMPI_SHARD_COARSE, !is_near);
+        sampi_end_within(&row->end, 0.0, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
     }
     return true;
 }
@@ -24917,6 +24953,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
     sampi_sort_list(row);
     if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
     if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
+    row->reaches = -INFINITY;
     row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
     return 0;
 }
@@ -24935,6 +24972,7 @@ static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
     row->has = 0;
     row->n_list = 0;
+    row->reaches = -INFINITY;
     return 0;
 }
 
@@ -24946,6 +24984,7 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
     row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
     row->n_list = 0;
+    row->reaches = -INFINITY;
     return 0;
 }
 
@@ -24975,7 +25014,140 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
    buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
    the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
    min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
-   then there is but one of them. */
+   then there is but one of them.
+
+   The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
+   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such a
+   guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+
+static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
+{
+    const unsigned char *entry = sampi_parcel_entry(hist, i);
+    return counts ? (double)sampi_wire_u32(entry + 8) : (double)sampi_wire_get(entry, 8);
+}
+
+/* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
+   before it to the one behind. */
+static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
+{
+    double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
+    double behind = i + 1 < hist->n ? sampi_hist_entry(hist, i + 1, counts) : 0.0;
+    if (before >= 1.0 && behind >= 1.0) growth = 0.5 * sampi_log2(behind / before);
+    if (sampi_abs(growth) > 1e-3) part = (sampi_exp2(growth * part) - 1.0) / (sampi_exp2(growth) - 1.0);
+    return part * sampi_hist_entry(hist, i, counts);
+}
+
+/* What is known of where a row's mass lies: the first ones in order one by one, behind them buckets by logit. Places
+   are distances from the maximum, in buckets. */
+typedef struct sampi_guess {
+    const sampi_parcel *hist;
+    double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
+    double mean;                              /* a place */
+    size_t n;                                 /* that many are known one by one: */
+    double place[SAMPI_SHARD_LIST];           /* where they are, */
+    double mass[SAMPI_SHARD_LIST + 1];        /* and the mass of the first ones */
+} sampi_guess;
+
+static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
+{
+    const sampi_end *end = &row->end;
+    uint64_t mass = 0;
+    g->hist = row->hist;
+    g->mean = end->order.mean * end->scale;
+    g->n = row->n_list < SAMPI_SHARD_LIST ? row->n_list : (size_t)SAMPI_SHARD_LIST;
+    g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
+    for (uint32_t i = 0; i < g->hist->n; i++)
+        for (int counts = 0; counts < 2; counts++)
+            g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
+    for (size_t i = 0; i < g->n; i++) {
+        g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
+        mass += sampi_weight(row->max, row->list[i].logit);
+        g->mass[i + 1] = (double)mass;
+    }
+}
+
+/* About how much lies before a place. */
+static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
+{
+    if (!(place > 0.0)) return 0.0;
+    if (g->n && place <= g->place[g->n - 1]) {
+        size_t in = 0, out = g->n;
+        while (in < out) {
+            size_t mid = (in + out) / 2;
+            if (g->place[mid] < place)
+                in = mid + 1;
+            else
+                out = mid;
+        }
+        return counts ? (double)in : g->mass[in];
+    }
+    uint32_t i = place < (double)g->hist->n ? (uint32_t)place : g->hist->n;
+    double part = i < g->hist->n ? sampi_hist_part(g->hist, i, counts, place - (double)i) : 0.0;
+    return g->before[counts][i] + part;
+}
+
+/* About how much lies closer to the mean. */
+static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
+{
+    return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
+}
+
+/* The distance from the mean at which the end is to be expected. */
+static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
+{
+    double in = (double)g->hist->n, out = 0.0;
+    for (int i = 0; i < 32; i++) {
+        double mid = (in + out) * 0.5;
+        if (sampi_guess_around(g, mid, false) >= (double)end->want &&
+            sampi_guess_around(g, mid, true) >= (double)end->min_keep)
+            in = mid;
+        else
+            out = mid;
+    }
+    return in;
+}
+
+/* How far off that may be, four times the usual: of the tokens in the bucket at either end, where they are not known
+   one by one, it is known how many they are. */
+static double sampi_guess_error(const sampi_guess *g, double distance)
+{
+    double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
+    double known = g->n ? g->place[g->n - 1] : 0.0;
+    for (int i = 0; i < 2; i++) {
+        if (!(ends[i] >= known) || ends[i] >= (double)g->hist->n) continue;
+        double mass = sampi_hist_entry(g->hist, (uint32_t)ends[i], false);
+        double tokens = sampi_hist_entry(g->hist, (uint32_t)ends[i], true);
+        sum += mass;
+        if (tokens >= 1.0) variance += 0.25 * mass * mass / tokens;
+    }
+    return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
+}
+
+/* Where the first ones in order often tie, all may be multiples of something: how far apart their values are, in
+   buckets; else 0. */
+static double sampi_guess_grid(const sampi_guess *g)
+{
+    size_t values = 1;
+    for (size_t i = 1; i < g->n; i++) values += g->place[i] != g->place[i - 1];
+    return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
+}
+
+/* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
+static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
+    if (!row->seeks || row->end.order.mean > 0.0 || member[row->at]->kind == SAMPI_MIROSTAT) return INFINITY;
+    if (!next || next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
+    return (double)row->max + sampi_ln(next->u.cut.p);
+}
+
+/* Does min_p, which comes next, keep all to the end that is being looked for? */
+static bool sampi_next_keeps_all(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    uint32_t bucket;
+    double floor = sampi_next_floor(row, member, n);
+    return floor < INFINITY && sampi_end_side(&row->end, sampi_float_up(floor), &bucket) > 0;
+}
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
    from what maximum, if this is it now? */
@@ -24983,6 +25155,7 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
 {
     int i = row->at;
     if (member[i]->kind != SAMPI_MIROSTAT) {
+        i += sampi_next_keeps_all(row, member, n);
         for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
         if (i + 1 != n) return false;
         bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
@@ -24997,20 +25170,20 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
 static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     float max = row->max;
-    uint32_t bucket;
     if (row->end.floor < INFINITY || row->end.is_after) return false;
     if (row->end.order.mean > 0.0) {
         size_t first = 0;
-        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
-        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
+        while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
+        if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return false;
         max = row->list[first].logit;
     }
     return sampi_draws_from(row, member, n, max);
 }
 
-/* Ask for the values in the bucket; with them for what the draw needs of all before it, or for its maximum. */
-static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* Ask for values; with them for what the draw needs of all before these, or for its maximum. */
+static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
 {
+    row->end.room = room;
     row->ask = SAMPI_ASK_RUNS;
     if (sampi_draws_next(row, member, n))
         row->ask |= SAMPI_ASK_SEGS;
@@ -25019,12 +25192,41 @@ static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, in
     return SAMPI_STEP_WAITS;
 }
 
+/* Those in the bucket that has the end. */
+static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const uint64_t tokens = row->end.population;
+    sampi_end_unguessed(&row->end);
+    return sampi_ask_runs_of(row, member, n, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+}
+
+/* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
+   next ones, and has so many tokens there; `before` of the next ones lie before it. */
+static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, int n, const sampi_guess *g, double at,
+                           double tokens, double before, double finer)
+{
+    sampi_end *end = &row->end;
+    bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
+    uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
+    if (tokens < 1.0) tokens = 1.0;
+    double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
+    if (off * tokens > 0.5 * SAMPI_SHARD_AHEAD) off = 0.5 * SAMPI_SHARD_AHEAD / tokens;
+    double room = 2.0 * tokens * (off + 1.0 / finer) + 1.0;
+    if (off < grid) off = grid, room = SAMPI_SHARD_AHEAD;
+    double begin = before - off * finer, behind = before + off * finer + 1.0;
+    end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
+    end->until = behind < (double)last ? (uint32_t)behind : last;
+    (void)sampi_ask_runs_of(row, member, n, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
+    row->ask |= SAMPI_ASK_HIST;
+    return SAMPI_STEP_WAITS;
+}
+
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
 static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
                            bool is_whole)
 {
     sampi_end *end = &row->end;
-    sampi_end_within(end, range, buckets, is_whole);
+    sampi_end_within(end, 0.0, range, buckets, is_whole);
     row->ask = SAMPI_ASK_HIST;
     if (range > 0.0) return SAMPI_STEP_WAITS;
     end->population = row->n_list + row->rest;
@@ -25032,21 +25234,50 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     return sampi_ask_runs(row, member, n);
 }
 
-/* Where the floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below
-   0: nothing of that does; 0: it may be in it. */
-static int sampi_floor_side(const sampi_end *end, uint32_t bucket)
+/* From nothing: of all distances, but for those where hardly anything is to be expected. */
+static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
+    double most = (row->end.min_keep > 1 ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE) - mean;
+    if (most < mean) most = mean;
+    uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
+    return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
+}
+
+/* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
+   width, and the values in the middle of them. */
+static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    const double unit = end->scale;
+    sampi_guess g;
+    if (!(unit > 0.0)) return sampi_end_anew(row, member, n);
+    sampi_guess_open(&g, row);
+    double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
+    double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
+    sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
+    return sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+}
+
+/* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
+   nothing of that does; 0: it may be in it. */
+static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
 {
     uint32_t at;
-    if (!(end->floor < INFINITY)) return -1;
-    int side = sampi_end_side(end, sampi_float_up(end->floor), &at);
+    if (!(floor < INFINITY)) return -1;
+    int side = sampi_end_side(end, sampi_float_up(floor), &at);
     return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
 }
 
 /* Keep what reaches the floor: all that is listed, and more. */
 static int sampi_floor_cut(sampi_shard_row *row, double floor)
 {
-    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
-    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS : 0);
+    row->reaches = sampi_float_up(floor);
+    if (row->row.n) sampi_gather(&row->row, row->reaches);
+    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS | SAMPI_ASK_SUMS : 0);
+    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return 0;
+    row->rest = row->sums.n - row->n_list;
+    row->has |= SAMPI_ASK_LIST;
     return 0;
 }
 
@@ -25063,10 +25294,13 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
             count += tokens;
             continue;
         }
-        double range = sampi_full_range(row, end->order.mean);
+        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row, member, n);
+        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row, member, n);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
             return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
-        int floor_side = sampi_floor_side(end, i);
+        if (sampi_floor_side(end, next_floor, i) < 0 && next_floor < INFINITY)
+            return sampi_floor_cut(row, next_floor);
+        int floor_side = sampi_floor_side(end, end->floor, i);
         if (floor_side > 0) return sampi_floor_cut(row, end->floor);
         if (floor_side < 0) end->floor = INFINITY;
         end->mass = mass;
@@ -25074,10 +25308,23 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->population = tokens;
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
-        row->ask = SAMPI_ASK_HIST;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        return tokens > few && end->level < 2 && end->scale > 0.0 ? (int)SAMPI_STEP_WAITS
-                                                                  : sampi_ask_runs(row, member, n);
+        if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
+            return sampi_ask_runs(row, member, n);
+        sampi_end_unguessed(end);
+        if (end->level >= 2) { /* so many that close together often are few values */
+            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
+            row->ask |= SAMPI_ASK_HIST;
+            return SAMPI_STEP_WAITS;
+        }
+        row->ask = SAMPI_ASK_HIST;
+        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
+        sampi_guess g;
+        sampi_guess_open(&g, row);
+        double at = sampi_guess_end(&g, end);
+        return sampi_ask_ahead(row, member, n, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE,
+                               SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }
@@ -25085,7 +25332,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
 /* So many tokens with a logit are kept, of the slice that begins there: they belong to what is drawn from. */
 static void sampi_add_to_seg(sampi_shard_row *row, sampi_sampler *const *member, uint32_t first, float l, uint64_t n)
 {
-    for (int i = row->at + 1; i < row->drawer; i++) l = sampi_times(l, member[i]->u.temp.t);
+    for (int i = row->at + 1; i < row->drawer; i++) l = sampi_times(l, sampi_way_temp(member[i]));
     uint64_t q = n * sampi_envelope(row->draw_max, l), z = n * sampi_weight(row->draw_max, l);
     row->q += q;
     row->z += z;
@@ -25125,27 +25372,28 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
     return by_mass <= n ? by_mass : 0;
 }
 
-/* Look among the bucket's values. 0: the end is there. */
-static int sampi_end_in_runs(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
+   end->population. */
+static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, bool *all)
 {
-    sampi_end *end = &row->end, before = *end;
+    sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) tokens += sampi_wire_u32(sampi_parcel_entry(p, i) + 8);
-    bool all = tokens == end->population;
+    *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         uint64_t count = 0;
         for (to = i; to < p->n && sampi_wire_float(sampi_parcel_entry(p, to) + 4) == d.logit; to++)
             count += sampi_wire_u32(sampi_parcel_entry(p, to) + 8);
-        if (to == p->n && !all) break; /* there may be more of it */
+        if (to == p->n && !*all) break; /* there may be more of it */
         uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
         end->last = d;
         end->last.id = 0;
         end->ties = takes;
         sampi_keep_runs(shard, row, member, i, to, takes ? takes : count);
-        if (takes) return 0;
+        if (takes) return true;
         end->mass += w * count;
         end->count += count;
         end->population -= count;
@@ -25153,11 +25401,37 @@ static int sampi_end_in_runs(samp_shard *shard, sampi_shard_row *row, sampi_samp
         end->is_after = true;
     }
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
-    if (all || p->n < p->room || !end->is_after) return SAMP_E_FORMAT;
-    if (end->level == SAMPI_SHARD_LEVELS) return sampi_ask_runs(row, member, n);
-    *end = before; /* more closely */
-    row->ask = SAMPI_ASK_HIST;
-    return SAMPI_STEP_WAITS;
+    return false;
+}
+
+/* Look among the bucket's values. 0: the end is there. */
+static int sampi_end_in_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_end *end = &row->end;
+    bool all;
+    if (sampi_end_among(shard, row, member, &all)) return 0;
+    if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
+    return sampi_ask_runs(row, member, n);
+}
+
+/* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
+static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member)
+{
+    sampi_end *end = &row->end, before = *end;
+    bool all;
+    end->population = 0;
+    for (uint32_t i = 0; i < row->hist->n && i < end->until; i++) {
+        const unsigned char *entry = sampi_parcel_entry(row->hist, i);
+        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        end->mass += i < end->since ? mass : 0;
+        end->count += i < end->since ? tokens : 0;
+        end->population += i < end->since ? 0 : tokens;
+    }
+    bool is_before = end->mass >= end->want && end->count >= end->min_keep;
+    if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
+    *end = before;
+    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    return false;
 }
 
 /* Keep the prefix, and what reaches the floor. */
@@ -25189,7 +25463,10 @@ static void sampi_end_cut(sampi_shard_row *row)
     }
     row->n_list = n;
     row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
-    if (end->order.mean > 0.0) row->max = n ? row->list[0].logit : end->top;
+    if (end->order.mean > 0.0)
+        row->max = n ? row->list[0].logit : end->top;
+    else
+        row->reaches = end->floor < (double)end->last.logit ? floor : end->last.logit;
     row->seeks = false;
 }
 
@@ -25211,7 +25488,7 @@ static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const 
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
-static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
+static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
                       uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
@@ -25223,17 +25500,13 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
-        if (!row->hist) {
-            double range = sampi_full_range(row, mean), near = SAMPI_SHARD_RANGE - mean;
-            if (near < mean) near = mean;
-            bool is_near = min_keep <= 1 && near < range;
-            uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
-            end->order = sampi_order_from(row->max, mean);
-            return sampi_end_start(row, member, n, is_near ? near : range, buckets, !is_near);
-        }
+        end->order = sampi_order_from(row->max, mean);
+        if (!row->hist) return sampi_end_anew(row, member, n);
+        if (mean > 0.0) return sampi_end_around(row, member, n);
     }
-    if (row->hist) return sampi_end_narrow(row, member, n);
-    int status = row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
+    if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
+        return sampi_end_narrow(row, member, n);
+    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
     if (status == 0) sampi_end_cut(row);
     return status;
 }
@@ -25289,11 +25562,13 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
     return keep;
 }
 
-/* Z and S give the mean, from which the distances of the order are taken: buckets can't be asked for before. */
+/* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
+   but those by logit, which come along, tell where to look. */
 static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
+        return SAMPI_STEP_WAITS;
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
@@ -25323,19 +25598,18 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
     return sampi_lacks(row, facts);
 }
 
-/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list goes, if the
-   draw is next, SEGS of it: should more than the list be left, the next round is the draw. */
+/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
+   if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
 static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
     double floor = (double)row->max + sampi_ln(s->u.cut.p);
+    if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= floor) return 0;
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
-        bool is_ahead = row->ask == SAMPI_ASK_LIST && (row->has & SAMPI_ASK_TOP) &&
-                        sampi_draws_from(row, member, n, row->max);
-        if (is_ahead) {
-            row->ask |= SAMPI_ASK_SEGS;
-            row->ahead = sampi_float_up(floor);
-        }
+        if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_STEP_WAITS;
+        row->has &= ~(unsigned)SAMPI_ASK_SUMS;
+        row->ask |= sampi_draws_from(row, member, n, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+        row->ahead = sampi_float_up(floor);
         return SAMPI_STEP_WAITS;
     }
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
@@ -25477,12 +25751,37 @@ static int sampi_shard_gumbel(sampi_shard_row *row, int n)
 }
 #endif
 
-/* Logits by p, which is a float of Z; their maximum is asked for. */
+/* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
+   below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
+   distances that this can be true of are looked at. */
+static bool sampi_adaptive_listed(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                                  float *max)
+{
+    float x[SAMPI_SHARD_LIST + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    double *e = (double *)(void *)shard->work.w;
+    size_t n = row->n_list;
+    if (n == 0 || n > SAMPI_SHARD_LIST) return false;
+    for (size_t i = 0; i < n; i++) x[i] = row->list[i].logit;
+    (void)sampi_use()->weights(x, n, row->max, NULL, e);
+    sampi_use()->probs(x, e, n, row->max, (double)row->sums.z, p);
+    if (p[n - 1] > aim) return false;
+    *max = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        float l = sampi_adaptive_p_logit(p[i], aim), distance = fabsf(p[i] - aim);
+        if (l > *max) *max = l;
+        if (distance < least) least = distance;
+    }
+    for (float d = aim - p[n - 1]; d <= least * 1.000001f; d = sampi_next_up(d))
+        if (sampi_adaptive_p_logit(d, 0.0f) > *max) return false;
+    return true;
+}
+
+/* Logits by p, which is a float of Z. Their maximum is asked for, if no listed token has it. */
 static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *s, int n)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_shard_dist(row, n);
-    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    if (row->drawer != row->at) {
+    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (row->drawer != row->at && !sampi_adaptive_listed(shard, row, s, &row->draw_max)) {
         row->ask = SAMPI_ASK_TOP;
         return SAMPI_STEP_WAITS;
     }
@@ -25951,7 +26250,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->work = work;
         row->seg = seg;
         row->drawer = -1;
-        row->ahead = -INFINITY;
+        row->ahead = row->reaches = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
         row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
         row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
@@ -25992,20 +26291,25 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     }
     if (kind != SAMPI_PARCEL_RUNS) return 0;
     if (row->end.scale == 0.0) return shard->n_ranks;
-    return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
+    return row->end.room;
 }
 
-/* One of a row's questions. Behind the last member there is none but for log-probabilities. */
+/* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
 static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                          sampi_parcel *p)
 {
-    const sampi_sampler *s = row->at < n ? member[row->at] : NULL;
+    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(shard, row, p);
+    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(shard, row, p);
+    if (row->at >= n) return;
+    const sampi_sampler *s = member[row->at];
     switch (p->kind) {
         case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
         case SAMPI_PARCEL_LIST:
             sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
             break;
-        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, sampi_wants_squares(member + row->at, n - row->at), p); break;
+        case SAMPI_PARCEL_SUMS:
+            sampi_answer_sums(shard, row, sampi_wants_squares(member + row->at, n - row->at), p);
+            break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
@@ -26014,9 +26318,9 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
         case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
         case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: sampi_answer_told(shard, row, p); break;
+        case SAMPI_PARCEL_LEFT:
         case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: sampi_answer_told_sums(shard, row, p); break;
+        case SAMPI_PARCEL_LEFT_SUMS:
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
