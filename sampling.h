@@ -1621,7 +1621,7 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
    p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
    next one. What begins a sentence may be anything, what goes on with it should be true.
      Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
-     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.   GPU  a chain with it is the CPU's.
+     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
@@ -2089,6 +2089,15 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
 #else
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
+static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
+#else /* some platforms' fma is not exact */
+static float sampi_add_to_product(float product, float x) { return product + x; }
+static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
@@ -5777,6 +5786,17 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     return n;
 }
 
+/* How far the logit falls behind place i, divided by i. */
+static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
+
+/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more where they are flat. */
+static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
+{
+    double flat = tau / ((double)max - (double)low);
+    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
+    return flat < (double)n ? (size_t)flat : n;
+}
+
 /* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
    that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
@@ -5786,15 +5806,14 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
     *steepest = 0.0;
     sampi_sort_all(cur);
     for (size_t i = 1; i < n; i++) {
-        double fall = ((double)d[i - 1].logit - (double)d[i].logit) / (double)i;
+        double fall = sampi_fall_behind(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
         *steepest = fall;
         cliff = i;
     }
-    double flat = tau / ((double)d[0].logit - (double)d[n - 1].logit);
-    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
-    *steepest = -1.0;
-    return flat < (double)n ? (size_t)flat : n;
+    size_t keep = sampi_min_k_keeps(cliff, tau, d[0].logit, d[n - 1].logit, n);
+    if (keep != cliff) *steepest = -1.0;
+    return keep;
 }
 
 /* Of both. */
@@ -5937,20 +5956,32 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 
 /* ---- smoothing, log_softmax ---- */
 
-/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
-   product rounded before it meets a sum. z, of log_softmax alone: the sum of weights. */
+static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
+
+/* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
+   in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
+static float sampi_smoothed(double top, double factor, double c, float l)
+{
+    double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
+    double bent = sampi_round(square * sampi_add_to_product64(sampi_round(c * d), 1.0 - c));
+    return sampi_finite((float)sampi_add_to_product64(-bent, top));
+}
+
+/* A logit that becomes ln p; all: the maximum and ln Z. */
+static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
+
+/* What all is; z: the sum of weights. */
+static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
+   sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
-    double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
-    double top = (double)max + 0.0; /* which zero is the maximum depends on the instruction set: +0 for both */
-    double all = z ? top + sampi_ln((double)z / (double)SAMPI_ONE) : 0.0;
+    double c = sampi_bend_of(s), top = (double)max + 0.0;
+    double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
     for (char *at = (char *)l; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
-        if (sampi_masked(*x)) continue;
-        double d = top - (double)*x;
-        double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
-        double y = z ? (double)*x - all : top - sampi_round(square * (1.0 - c + sampi_round(c * d)));
-        *x = sampi_finite((float)y);
+        if (!sampi_masked(*x)) *x = z ? sampi_log_softmaxed(all, *x) : sampi_smoothed(top, factor, c, *x);
     }
 }
 
@@ -6372,16 +6403,6 @@ static float sampi_aim(float target, float sum, float total)
 static float sampi_adaptive_p_aim(const sampi_sampler *s)
 {
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
-}
-
-/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
-static float sampi_add_to_product(float product, float x)
-{
-#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
-    return fmaf(product, 1.0f, x);
-#else
-    return product + x; /* some platforms' fmaf is not exact */
-#endif
 }
 
 /* One more value in a decaying sum. */

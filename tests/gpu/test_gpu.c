@@ -19,9 +19,19 @@ static void run_teams(const void *args, uint32_t n);
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
+#include "../source.h"
+#define CASE_CONSTRAINT mostly_decay
+static samp_sampler *mostly_decay(source *s, size_t n_vocab);
 #include "../case.h"
+
+/* Of the constraints only top_p with a decay has a step on a device. */
+static samp_sampler *mostly_decay(source *s, size_t n_vocab)
+{
+    return percent(s, 97) ? make_decay(s, n_vocab) : make_constraint(s, n_vocab);
+}
 
 enum {
     LONGEST = 140000,
@@ -401,6 +411,14 @@ static bool threads(void)
     return good;
 }
 
+/* Not in llama.cpp's arithmetic, which no device has. */
+static samp_sampler *make_philox_chain(source *s, size_t n)
+{
+    samp_sampler *chain = make_chain(s, n);
+    samp_set_rng(chain, SAMP_RNG_PHILOX);
+    return chain;
+}
+
 /* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
 static bool one_waiting(stage *t, uint64_t seed)
 {
@@ -410,7 +428,8 @@ static bool one_waiting(stage *t, uint64_t seed)
     for (int k = 0; k < N_DTYPES; k++) t->gpu[k]->wait = wait;
     t->wishes = seed;
     at_once = true;
-    bool same = one_batch(t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+    const size_t n_rows = 1 + below(&s, 3), n = 1025 + below(&s, 6000);
+    bool same = one_batch_of(t, &s, make_philox_chain, n_rows, n, 1 + (int)below(&s, 3));
     at_once = false;
     if (!same) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed);
     return same;
@@ -1247,10 +1266,11 @@ static bool plans(void)
 /* A kind that the device has no step for goes to the CPU by plan, and its chain's tokens are the same. */
 static bool unknown_kinds(void)
 {
-    static const char *const names[] = { "logit-bias", "penalties",   "dry",       "top-n-sigma", "top-k",
-                                         "tail-free",  "typical",     "top-p",     "min-p",       "xtc",
-                                         "temp",       "temp-ext",    "softmax",   "greedy",      "dist",
-                                         "mirostat",   "mirostat-v2", "adaptive-p" };
+    static const char *const names[] = { "logit-bias", "penalties", "dry",         "top-n-sigma", "top-k",
+                                         "tail-free",  "typical",   "top-p",       "min-p",       "xtc",
+                                         "temp",       "temp-ext",  "softmax",     "greedy",      "dist",
+                                         "mirostat",   "p-less",    "mirostat-v2", "adaptive-p",  "top-h",
+                                         "min-k",      "smoothing", "log-softmax", "top-p-decay" };
     stage t;
     bool good = stage_make(&t);
     const bool cpu = !strcmp(samp_gpu_device_name(t.gpu[0]), "cpu");
