@@ -787,8 +787,11 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
 /* samp_init_top_k -- keep the k largest logits.
      Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
-     Source   Fan et al. 2018. */
+     Source   Fan et al. 2018.
+   samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit.
+     MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
    - p_i+2)| for i in [0, n - 2), normalised to sum 1 (all equal if the sum is below 1e-6): keep the first i tokens, i
@@ -4585,7 +4588,7 @@ struct sampi_sampler {
             size_t min_keep;
         } xtc;
         struct {
-            int32_t k;
+            int32_t k, ties; /* 1: all that equal the last one stay */
         } top_k;
         struct {
             float n;
@@ -4661,7 +4664,8 @@ enum {
     SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
     SAMPI_IF_LAST = 8,    /* told only if the field before was */
     SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
-    SAMPI_OR_ALL = 32     /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
+    SAMPI_OR_ALL = 32,    /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
+    SAMPI_LATER = 64      /* came when states were saved already: in the fingerprint only if it is not 0 */
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
@@ -4714,6 +4718,8 @@ static const sampi_field SAMPI_FIELDS[] = {
 
     SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
     SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    { SAMPI_TOP_K, SAMPI_INT32, "ties", SAMPI_NOWHERE, offsetof(sampi_sampler, u.top_k.ties),
+      0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties" },
     SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
     SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
     SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
@@ -5592,7 +5598,13 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
-    sampi_cut_to_first(cur, k < n ? k : n);
+    if (k > n) k = n;
+    if (s->u.top_k.ties) {
+        sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k);
+        k = cur->size;
+    }
+    sampi_cut_to_first(cur, k);
     return SAMP_OK;
 }
 
@@ -6563,6 +6575,7 @@ static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
+    if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
     sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
     return SAMP_OK;
 }
@@ -7262,12 +7275,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
     return sampi_init(&t);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k)
+static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_K);
     t.u.top_k.k = k;
+    t.u.top_k.ties = ties;
     return sampi_init(&t);
 }
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
 
 /* All that cut by one number: what p means is the kind's business, and the record is the same. */
 static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
@@ -9823,7 +9840,13 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
-    if ((size_t)s->u.top_k.k < row->n) sampi_keep_first(row, (size_t)s->u.top_k.k);
+    const size_t k = (size_t)s->u.top_k.k;
+    if (k >= row->n) return SAMP_OK;
+    sampi_gather_first(row, k);
+    if (!s->u.top_k.ties)
+        sampi_cut(row, k);
+    else if (k < row->n)
+        sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
     return SAMP_OK;
 }
 
@@ -11122,6 +11145,7 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if (s->u.top_k.ties) return SAMPI_DECLINED;
     if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
         row->by_order = true;
         return SAMP_OK;
@@ -12884,13 +12908,14 @@ static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bit
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
 /* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
-   field that only the making needs (SAMPI_PASSING) is left out. */
+   field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     for (int integers = 0; integers < 2; integers++)
         for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
             const sampi_field *f = &SAMPI_FIELDS[i];
             if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+            if ((f->how & SAMPI_LATER) && sampi_field_value(s, f) == 0.0) continue;
             const void *at = (const char *)s + f->at;
             switch (f->type) {
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
@@ -25182,6 +25207,7 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
                              const sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
+    if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
         if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;

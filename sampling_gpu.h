@@ -305,6 +305,7 @@ enum {
 
 /* A sampler. Which of the parameters mean what, its fill function in >>steps says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
+     top_k          k; share: are ties kept?
      top_n_sigma    a: how many standard deviations
      top_p ...      share: of the mass; min_keep; d, of min_p, top_a and its kin: ln p; k, of the latter: which
      xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
@@ -2609,21 +2610,26 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
 
 /* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
-static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k)
+static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ties)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
     if (known != 1) return known;
+    const uint64_t last = h->st->search.key;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
-    sampi_gpu_keep_from(h, h->st->search.key);
+    sampi_gpu_keep_from(h, ties && last ? sampi_gpu_floor(sampi_gpu_logit(last)) : last); /* 0: all stay */
     return 1;
 }
 
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
-    return sampi_gpu_first_in_order(h, step->k);
+    return sampi_gpu_first_in_order(h, step->k, step->share != 0);
 }
 
-static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
+static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->k = (uint32_t)s->u.top_k.k;
+    step->share = (uint64_t)s->u.top_k.ties;
+}
 
 /* What typical, top_p, tail_free, min_p and by_sums have in common: a share of the mass or of the largest p, and a
    smallest number of tokens. */
@@ -2887,7 +2893,7 @@ static int sampi_gpu_beginning(const sampi_gpu_here *h, const sampi_gpu_step *st
         if (st->row_z < step->min_keep) st->row_z = step->min_keep < st->n ? step->min_keep : st->n;
         st->phase = 1;
     }
-    return sampi_gpu_first_in_order(h, st->row_z);
+    return sampi_gpu_first_in_order(h, st->row_z, false);
 }
 
 static void sampi_gpu_fill_beginning(sampi_gpu_step *step, const sampi_sampler *s)

@@ -570,7 +570,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             return samp_init_top_n_sigma(percent(s, 50)
                                              ? (float)(4.0 * coarse(s))
                                              : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
-        case SAMPI_TOP_K: return samp_init_top_k(make_k(s, n));
+        case SAMPI_TOP_K: return percent(s, 25) ? samp_init_top_k_ties(make_k(s, n)) : samp_init_top_k(make_k(s, n));
         case SAMPI_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
         case SAMPI_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
         case SAMPI_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
