@@ -4129,10 +4129,15 @@ static sampi_sums sampi_sum(const samp_token_data_array *cur)
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). */
-static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
+/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). Where the sums are estimates, the second z is the
+   other end of what the first can be. */
+static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
-    return sampi_ln((double)sums->z / (double)SAMPI_ONE) + (double)sums->s / (double)sums->z;
+    return sampi_ln(z / (double)SAMPI_ONE) + s / other;
+}
+static double sampi_entropy(const sampi_sums *sums)
+{
+    return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
 /* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
@@ -9900,11 +9905,10 @@ static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* How many tokens a nucleus may need, roughly: twice the perplexity e^H, H = mean of max - l, + ln Z. */
+/* How many tokens a nucleus may need, roughly: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
-    double mean = (range->s_hi + range->s_lo) / (range->z_hi + range->z_lo);
-    double entropy = mean + sampi_ln(range->z_hi / (double)SAMPI_ONE);
+    double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
     if (guess < 24.0) return 24;
     return guess < (double)n ? (size_t)guess : n;
@@ -10159,7 +10163,8 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly tell how many are kept; else all of it becomes compact, and tells. */
+   The first tokens of a long row mostly tell how many are kept, of top_h a few, so that few are sorted; else all of it
+   becomes compact, and tells. */
 
 /* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
    the same; where it isn't, the range becomes exact. */
@@ -10167,8 +10172,8 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
                                          sampi_range *range)
 {
     for (;;) {
-        double over, low = sampi_ln(range->z_lo / (double)SAMPI_ONE) + range->s_lo / range->z_hi;
-        double high = sampi_ln(range->z_hi / (double)SAMPI_ONE) + range->s_hi / range->z_lo;
+        double over, low = sampi_entropy_of(range->z_lo, range->s_lo, range->z_hi);
+        double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
         size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
         if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
         *range = sampi_exact(row, range->max, true);
@@ -10195,7 +10200,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     sampi_range range;
     int status = is_top_h ? sampi_range_of(row, &range) : SAMP_OK;
     if (status) return status;
-    for (size_t want = 64; !keep; want *= 8) {
+    for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
         if (want >= row->n / 8) sampi_compact(row);
         sampi_row head = *row;
