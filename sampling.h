@@ -947,7 +947,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
               in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
      Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
-     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.   GPU  it is the host's.
+     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.
      Cost     some 20 ns a token that is left: put a truncation before it.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);

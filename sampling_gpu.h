@@ -262,6 +262,11 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 #else
 #define SAMPI_GPU_DECAY_STEP(X)
 #endif
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GPU_GUMBEL_STEP(X) X(GUMBEL, gumbel)
+#else
+#define SAMPI_GPU_GUMBEL_STEP(X)
+#endif
 #define SAMPI_GPU_STEPS(X)                                                                                           \
     X(LOGIT_BIAS, patch)                                                                                             \
     X(PENALTIES, patch)                                                                                              \
@@ -289,7 +294,8 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(DIST, dist)                                                                                                    \
     X(MIROSTAT, mirostat)                                                                                            \
     X(MIROSTAT_V2, mirostat_v2)                                                                                      \
-    X(ADAPTIVE_P, adaptive_p)
+    X(ADAPTIVE_P, adaptive_p)                                                                                        \
+    SAMPI_GPU_GUMBEL_STEP(X)
 
 /* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
 enum {
@@ -402,6 +408,7 @@ enum {
     SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
     SAMPI_PASS_DRAW,   /* the envelope's sum of each cell */
+    SAMPI_PASS_RACE,   /* who comes first of a lane's tokens */
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
@@ -537,21 +544,22 @@ typedef struct sampi_gpu_args {
     size_t job_size;
     const sampi_gpu_rule *rule;
     const int32_t *id;
-    sampi_gpu_rule *kept_rule;  /* [rows][2][SAMPI_RULES] */
-    int32_t *kept_id, *window;  /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
-    sampi_gpu_state *state;     /* [rows] */
-    sampi_gpu_result *result;   /* [rows] */
-    uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
-    uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
-    float *cell;                /* [rows][groups * 32] maxima of cells */
-    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's, and */
-    float *lane_max;            /* [teams * 32] maxima of a team's lanes */
-    sampi_gpu_part *part;       /* [teams] */
-    sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
-    uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: its place in an order */
-    uint64_t *sum;              /* [rows][groups] of groups */
-    uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
+    sampi_gpu_rule *kept_rule; /* [rows][2][SAMPI_RULES] */
+    int32_t *kept_id, *window; /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
+    sampi_gpu_state *state;    /* [rows] */
+    sampi_gpu_result *result;  /* [rows] */
+    uint64_t *done;            /* [teams] the last pass a team has done: batch, epoch + 1 */
+    uint32_t *hole;            /* [rows][groups * 32] bits of the tokens with changed logits */
+    float *cell;               /* [rows][groups * 32] maxima of cells */
+    uint32_t *cell_sum;        /* [rows][groups * 32] the envelope's, and */
+    float *lane_max;           /* [teams * 32] maxima of a team's lanes */
+    sampi_gpu_part *part;      /* [teams] */
+    sampi_gpu_item *item;      /* [rows][2][SAMP_GPU_LIST] */
+    uint64_t *wide;            /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
+    uint64_t *code;            /* [rows][SAMP_GPU_LIST] another one: its place in an order */
+    uint64_t *sum;             /* [rows][groups] of groups */
+    uint64_t *time, *winner; /* [teams * 32] gumbel: the best time of a lane's tokens, as bits, and whose key it is */
+    uint64_t *mass, *count;  /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
     float *fold;                /* [rows][SAMPI_FOLD] */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
@@ -1168,6 +1176,15 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* A race that nobody has won yet, for a lane to run. */
+static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
+{
+    sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+#endif
+
 /* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
    these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
    belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Groups in which nothing is left
@@ -1197,6 +1214,37 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
+   key, as in sampi_race_run; row_race in >>steps then looks for the first of all. */
+static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const sampi_gpu_step *step = &job->step[a->state[row].at];
+    const sampi_race start = sampi_gpu_race_of(step, job->position, p.max);
+    uint64_t *time = a->time + (row * a->splits + split) * SAMPI_WARP;
+    uint64_t *winner = a->winner + (row * a->splits + split) * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        sampi_race race = start;
+        for (uint32_t group = p.first; group < p.end; group++) {
+            const bool pairs = sampi_gpu_paired(&p.v, group);
+            float l[32];
+            if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+            sampi_gpu_cell(&p, group, lane, l);
+            for (int i = 0; i < 32; i++) {
+                const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+                sampi_race_run(&race, l[i], (samp_token)id, 0);
+            }
+        }
+        time[lane] = sampi_bits(race.time);
+        winner[lane] = sampi_gpu_key(race.logit, (uint32_t)race.id);
+    }
+}
+#endif
+
 /* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
    passes. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
@@ -1210,6 +1258,9 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_PASS_RACE: sampi_gpu_walk_race(a, row, split); break;
+#endif
         default: break;
     }
 }
@@ -3216,6 +3267,72 @@ static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler 
     step->mu = s->u.adaptive.total;
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* The first of n lanes' winners: the smallest time, of two the larger key. */
+static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
+                               uint64_t *key)
+{
+    uint64_t least = UINT64_MAX, who = 0;
+    SAMPI_SIMD(reduction(min : least))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) least = time[i] < least ? time[i] : least;
+    SAMPI_SIMD(reduction(max : who))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        who = time[i] == least && winner[i] > who ? winner[i] : who;
+    *best = least;
+    *key = who;
+}
+
+/* The race of the list, or of the changed tokens beside a row: one lane's tokens after the other, into wide and code. */
+static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best, uint64_t *key)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const bool listed = h->st->complete;
+    const uint32_t n = listed ? h->st->n_list : h->job->n_ids;
+    const sampi_race start = sampi_gpu_race_of(step, h->job->position, h->st->max);
+    uint64_t *time = h->wide, *winner = h->code;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        sampi_race race = start;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            const float l = listed ? sampi_gpu_logit(item[i].key) : c[i].l;
+            const uint32_t token = listed ? sampi_gpu_id(item[i].key) : (uint32_t)id[i];
+            sampi_race_run(&race, l, (samp_token)token, 0);
+        }
+        time[lane] = sampi_bits(race.time);
+        winner[lane] = sampi_gpu_key(race.logit, (uint32_t)race.id);
+    }
+    sampi_gpu_first_of(time, winner, SAMPI_WARP, best, key);
+}
+
+/* All that is left runs, and who comes first is chosen: a list at once, a row by a pass. What has no weight does not
+   run, but the maximum always does. */
+static int sampi_gpu_gumbel(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    const size_t first = h->row * h->a->splits * SAMPI_WARP;
+    uint64_t best, key, other, other_key;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (!st->complete && !st->drawn) {
+        st->drawn = true;
+        st->pass = SAMPI_PASS_RACE;
+        return 0;
+    }
+    sampi_gpu_short_race(h, step, &best, &key);
+    if (!st->complete) {
+        sampi_gpu_first_of(h->a->time + first, h->a->winner + first, h->a->splits * SAMPI_WARP, &other, &other_key);
+        if (other < best || (other == best && other_key > key)) key = other_key;
+    }
+    return sampi_gpu_choose(h, key, 0.0f);
+}
+
+/* It has no parameters but the random source, which every step has. */
+static void sampi_gpu_fill_gumbel(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+#endif
+
 /* ---- a user's sampler ----
    The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
    the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
@@ -3747,6 +3864,16 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
+/* Is there a pass for races? */
+static bool sampi_gpu_races(void)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
    lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
    no memory. */
@@ -3806,6 +3933,8 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
     SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
     SAMPI_RESERVE(sum, uint64_t, rows * groups);
+    SAMPI_RESERVE(time, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
+    SAMPI_RESERVE(winner, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
     SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
@@ -4157,7 +4286,6 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
         SAMPI_CASE_CONSTRAINT
-        SAMPI_CASE_GUMBEL
         case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
         case SAMPI_CHAIN:  /* its members are what runs */
         case SAMPI_CUSTOM:

@@ -547,7 +547,8 @@ static bool long_rows(void)
     stage t;
     bool good = stage_make(&t);
     for (int kind = 0; kind < 4 && good; kind++)
-        for (int shape = 0; shape < 9 && good; shape++) {
+        for (int shape = 0; shape < 13 && good; shape++) {
+            if (shape > 8 && kind % 2) continue;
             source s = source_seed((uint64_t)(100 + kind * 10 + shape));
             samp_logits l;
             memset(&l, 0, sizeof l);
@@ -558,6 +559,7 @@ static bool long_rows(void)
             l.dtype = dtypes[type];
             for (size_t r = 0; r < l.n_rows; r++) {
                 static const float bias_of[] = { 3.0f, -2.0f, -INFINITY };
+                static const samp_token end = 7;
                 samp_logit_bias bias[3];
                 samp_sampler *chain = samp_chain_init();
                 for (int i = 0; i < 3; i++)
@@ -569,8 +571,16 @@ static bool long_rows(void)
                 if (shape == 4) samp_chain_add(chain, samp_init_typical(0.9f, 1));
                 if (shape == 5) samp_chain_add(chain, samp_init_top_k(20000));
                 if (shape == 6) samp_chain_add(chain, samp_init_top_n_sigma(1.0f));
+                if (shape == 9) samp_chain_add(chain, samp_init_top_h(0.4f, 1));
+                if (shape == 10) samp_chain_add(chain, samp_init_min_k(3.0f));
+                if (shape == 11) samp_chain_add(chain, samp_init_log_softmax());
+                if (shape >= 11) samp_chain_add(chain, samp_init_smoothing(0.2f, shape == 11 ? 1.5f : 4.0f));
+                if (shape == 11) samp_chain_add(chain, samp_init_top_k_ties(300));
+                if (shape == 12) samp_chain_add(chain, samp_init_top_p_decay(0.9f, 0.9f, 0.3f, &end, 1, 0));
                 samp_chain_add(chain, samp_init_temp(0.8f));
-                samp_chain_add(chain, shape == 7 ? samp_init_adaptive_p(0.3f, 0.9f, r) : samp_init_dist(r));
+                samp_chain_add(chain, shape == 7    ? samp_init_adaptive_p(0.3f, 0.9f, r)
+                                      : shape >= 11 ? samp_init_gumbel(r)
+                                                    : samp_init_dist(r));
                 t.steps[r] = chain;
                 t.fast[r] = samp_clone(chain);
                 for (size_t i = 0; i < l.n_vocab; i++) {
@@ -1251,6 +1261,19 @@ static bool plans(void)
         samp_set_rng(llama, SAMP_RNG_MT19937);
         CHECK(plan_is(gpu, llama, "cpu (llama.cpp's arithmetic): top-k -> dist"));
         CHECK(plan_is(gpu, samp_chain_init(), "cpu (no sampler selects)"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_h(0.4f, 1), samp_init_smoothing(0.5f, 4.0f), samp_init_gumbel(1)),
+                      "device: top-h -> smoothing -> gumbel"));
+        CHECK(plan_is(gpu, chain_of(samp_init_min_k(3.0f), samp_init_log_softmax(), samp_init_dist(1)),
+                      "device: min-k -> log-softmax -> dist"));
+        CHECK(plan_is(
+            gpu,
+            chain_of(samp_init_log_softmax(), samp_init_top_p_decay(0.9f, 0.9f, 0.3f, NULL, 0, 0), samp_init_dist(1)),
+            "device: log-softmax -> top-p-decay -> dist"));
+        const samp_token first = 0; /* what the host knows of texts stays there; ties may be out of order by then */
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_suppressed_tokens(&first, 1), samp_init_dist(1)),
+                      "device: top-k; cpu (not on the device): suppressed-tokens -> dist"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_smoothing(0.5f, 1.0f), custom_make(mask)),
+                      "device: top-k; cpu (a sampler of your own): smoothing -> custom"));
     }
     char small[8];
     samp_sampler *chain = chain_of(samp_init_greedy(), NULL, NULL);
@@ -1270,7 +1293,7 @@ static bool unknown_kinds(void)
                                          "tail-free",  "typical",   "top-p",       "min-p",       "xtc",
                                          "temp",       "temp-ext",  "softmax",     "greedy",      "dist",
                                          "mirostat",   "p-less",    "mirostat-v2", "adaptive-p",  "top-h",
-                                         "min-k",      "smoothing", "log-softmax", "top-p-decay" };
+                                         "min-k",      "smoothing", "log-softmax", "top-p-decay", "gumbel" };
     stage t;
     bool good = stage_make(&t);
     const bool cpu = !strcmp(samp_gpu_device_name(t.gpu[0]), "cpu");
