@@ -1970,7 +1970,7 @@ static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((ui
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
-static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
@@ -5849,14 +5849,20 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
    Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
    numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
 
-/* 128 random bits: a function of (seed, position, stream, attempt). */
-static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
+   what is passed by address there must end up in registers. */
+SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
     uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+static SAMPI_CALLED void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt,
+                                           uint64_t r[2])
+{
+    sampi_random_of(seed, position, stream, attempt, r);
 }
 
 SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
@@ -6263,12 +6269,12 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 /* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
    exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
    runs does not matter. */
-static void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
+SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
     double most = (double)sampi_envelope(race->max, logit) * 16384.0;
     if (!(most > 0.0)) return;
-    sampi_random_bits(race->seed, race->position, race->stream, (uint32_t)id, r);
+    sampi_random_of(race->seed, race->position, race->stream, (uint32_t)id, r);
     double u = (double)(r[0] >> 12 << 1 | 1) * (1.0 / 9007199254740992.0);
     if ((1.0 - u) * (1.0 - 1.0 / 1099511627776.0) > race->time * most) return;
     double w = (double)sampi_weight(race->max, logit);

@@ -1216,13 +1216,13 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
-   key, as in sampi_race_run; row_race in >>steps then looks for the first of all. */
+   key, as in sampi_race_run; the step then looks for the first of all. Elements are read one by one: so much is done
+   with each that 32 of them at once would not fit the registers. */
 static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
-    const sampi_gpu_step *step = &job->step[a->state[row].at];
-    const sampi_race start = sampi_gpu_race_of(step, job->position, p.max);
+    const sampi_race start = sampi_gpu_race_of(&job->step[a->state[row].at], job->position, p.max);
     uint64_t *time = a->time + (row * a->splits + split) * SAMPI_WARP;
     uint64_t *winner = a->winner + (row * a->splits + split) * SAMPI_WARP;
     SAMPI_SIMD()
@@ -1231,12 +1231,12 @@ static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t sp
         sampi_race race = start;
         for (uint32_t group = p.first; group < p.end; group++) {
             const bool pairs = sampi_gpu_paired(&p.v, group);
-            float l[32];
             if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-            sampi_gpu_cell(&p, group, lane, l);
             for (int i = 0; i < 32; i++) {
                 const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
-                sampi_race_run(&race, l[i], (samp_token)id, 0);
+                if (id >= p.v.n || (p.v.hole && (p.v.hole[id / 32] >> id % 32 & 1))) continue;
+                const float l = sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id));
+                sampi_race_run(&race, l, (samp_token)id, 0);
             }
         }
         time[lane] = sampi_bits(race.time);
