@@ -1610,7 +1610,7 @@ SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t
 SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin);
 
 /* samp_init_eog_bias -- l += bias for these tokens, usually vocab->eog: makes texts shorter or longer.
-     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off. */
+     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off.   Source  llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
 /* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
