@@ -66,7 +66,6 @@ mutant 'who = time[i] == least && winner[i] > who ? winner[i] : who;' 'who = win
 mutant 'const float l = listed ? sampi_gpu_logit(item[i].key) : c[i].l;' 'const float l = listed ? sampi_gpu_logit(item[i].key) : -INFINITY;'
 mutant 'ties && last ? sampi_gpu_floor(sampi_gpu_logit(last)) : last' 'last'
 mutant 'op[i].kind == SAMPI_OP_BEND && l > op[i].max ?' 'false ?'
-mutant 'st->thinned |= !ordered;' ''
 mutant 'st->bar = ordered ? sampi_gpu_change(op, st->bar) : -INFINITY;' 'st->bar = ordered ? st->bar : -INFINITY;'
 mutant 'if (st->max_known) st->max = sampi_gpu_change(op, st->max);' ''
 mutant 'if (sampi_entropy(&sums) > most) break;' 'break;'

@@ -541,6 +541,31 @@ static bool sigma_at_the_cut(void)
     return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
+/* smoothing bends from the maximum of what is left. A token above it, which xtc has removed, must not make the others
+   of its cell look far away. */
+static bool above_the_maximum(void)
+{
+    enum { LANE = 5, N = 1500 };
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_rows = 1;
+    l.n_vocab = N;
+    for (size_t i = 0; i < N; i++) store(SAMP_F32, t.data, i, i % 32 > 10 && i < 32 ? 12.5f : 0.0f);
+    for (size_t i = 0; i < 4; i++) store(SAMP_F32, t.data, LANE + 32 * i, (const float[]){ 20, 14, 13, 13 }[i]);
+    for (int last = 0; last < 2 && good; last++) {
+        t.steps[0] = chain_of(samp_init_xtc(1.0f, 0.0015f, 0, 1), samp_init_smoothing(1.0f, 1.0f),
+                              samp_init_top_k(5));
+        samp_chain_add(t.steps[0], last ? samp_init_greedy() : samp_init_dist(3));
+        t.fast[0] = samp_clone(t.steps[0]);
+        good = play_batch(&t, 0, &l);
+        free_chains(&t, 1);
+    }
+    return stage_free(&t, good, "above the maximum");
+}
+
 /* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
 static bool long_rows(void)
 {
@@ -1485,6 +1510,7 @@ static bool errors(void)
     X(logprobs_where)                                                                                                \
     X(nan_anywhere)                                                                                                  \
     X(sigma_at_the_cut)                                                                                              \
+    X(above_the_maximum)                                                                                             \
     X(sides_change)                                                                                                  \
     X(long_rows)
 
