@@ -1610,7 +1610,8 @@ SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t
 SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin);
 
 /* samp_init_eog_bias -- l += bias for these tokens, usually vocab->eog: makes texts shorter or longer.
-     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off.   Source  llama.cpp's ignore_eos. */
+     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off.
+     Source   llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
 /* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
@@ -5828,7 +5829,7 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
 /* How far the logit falls behind place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
 
-/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more where they are flat. */
+/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
     double flat = tau / ((double)max - (double)low);
@@ -9254,7 +9255,8 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
-    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id) return row->n_change; /* of lists in order */
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
+        return row->n_change; /* of lists in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 

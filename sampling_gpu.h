@@ -47,9 +47,9 @@
    Chains stay on the device. It moves their state on as the host does (the position, mirostat's mu, adaptive_p's
    averages, penalties' window), so the next batch with the same chain in the same place, the same n_vocab and n_top
    sends nothing for it, unless something was done to it in between (samp_chain_update, samp_state_load, samp_reset,
-   samp_sample ...), or it has dry, top_p with a decay, several samplers that change single logits, tokens beyond n_vocab
-   or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's chain is
-   always up to date.
+   samp_sample ...), or it has dry, top_p with a decay, several samplers that change single logits, tokens beyond
+   n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's chain
+   is always up to date.
 
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
@@ -1929,8 +1929,8 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
-/* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor was
-   one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so that
+/* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor
+   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so that
    they remain those of tokens; else the maxima of cells say nothing any more. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
@@ -3282,7 +3282,7 @@ static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uin
     *key = who;
 }
 
-/* The race of the list, or of the changed tokens beside a row: one lane's tokens after the other, into wide and code. */
+/* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
 static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best, uint64_t *key)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
