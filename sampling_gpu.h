@@ -48,8 +48,8 @@
    averages, penalties' window), so the next batch with the same chain in the same place, the same n_vocab and n_top
    sends nothing for it, unless something was done to it in between (samp_chain_update, samp_state_load, samp_reset,
    samp_sample ...), or it has dry, top_p with a decay, several samplers that change single logits, tokens beyond
-   n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's chain
-   is always up to date.
+   n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's
+   chain is always up to date.
 
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
@@ -1930,8 +1930,8 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor
-   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so that
-   they remain those of tokens; else the maxima of cells say nothing any more. */
+   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so
+   that they remain those of tokens; else the maxima of cells say nothing any more. */
 static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
