@@ -787,8 +787,11 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
 /* samp_init_top_k -- keep the k largest logits.
      Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
-     Source   Fan et al. 2018. */
+     Source   Fan et al. 2018.
+   samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit.
+     MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
    - p_i+2)| for i in [0, n - 2), normalised to sum 1 (all equal if the sum is below 1e-6): keep the first i tokens, i
@@ -944,7 +947,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
               in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
      Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
-     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.   GPU  it is the host's.
+     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.
      Cost     some 20 ns a token that is left: put a truncation before it.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
@@ -1609,7 +1612,8 @@ SAMP_API samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t
 SAMP_API samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin);
 
 /* samp_init_eog_bias -- l += bias for these tokens, usually vocab->eog: makes texts shorter or longer.
-     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off. */
+     Range    bias < +infinity, -INFINITY: the text never ends; 0, or n = 0, is off.
+     Source   llama.cpp's ignore_eos. */
 SAMP_API samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias);
 
 /* samp_init_length_penalty -- makes these tokens, usually vocab->eog, more likely the longer the text is beyond start
@@ -1623,7 +1627,7 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
    p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
    next one. What begins a sentence may be anything, what goes on with it should be true.
      Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
-     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.   GPU  a chain with it is the CPU's.
+     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
@@ -1969,7 +1973,7 @@ static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((ui
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
-static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
     uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];
     for (int round = 0; round < 10; round++) {
@@ -2091,6 +2095,15 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
 #define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
 #else
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
+static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
+#else /* some platforms' fma is not exact */
+static float sampi_add_to_product(float product, float x) { return product + x; }
+static double sampi_add_to_product64(double product, double x) { return product + x; }
 #endif
 
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
@@ -4165,10 +4178,15 @@ static sampi_sums sampi_sum(const samp_token_data_array *cur)
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). */
-static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
+/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). Where the sums are estimates, the second z is the
+   other end of what the first can be. */
+static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
-    return sampi_ln((double)sums->z / (double)SAMPI_ONE) + (double)sums->s / (double)sums->z;
+    return sampi_ln(z / (double)SAMPI_ONE) + s / other;
+}
+static double sampi_entropy(const sampi_sums *sums)
+{
+    return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
 
 /* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
@@ -4624,7 +4642,7 @@ struct sampi_sampler {
             size_t min_keep;
         } xtc;
         struct {
-            int32_t k;
+            int32_t k, ties; /* 1: all that equal the last one stay */
         } top_k;
         struct {
             float n;
@@ -4700,7 +4718,8 @@ enum {
     SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
     SAMPI_IF_LAST = 8,    /* told only if the field before was */
     SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
-    SAMPI_OR_ALL = 32     /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
+    SAMPI_OR_ALL = 32,    /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
+    SAMPI_LATER = 64      /* came when states were saved already: in the fingerprint only if it is not 0 */
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
@@ -4753,6 +4772,8 @@ static const sampi_field SAMPI_FIELDS[] = {
 
     SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
     SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    { SAMPI_TOP_K, SAMPI_INT32, "ties", SAMPI_NOWHERE, offsetof(sampi_sampler, u.top_k.ties),
+      0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties" },
     SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
     SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
     SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
@@ -5631,7 +5652,13 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
-    sampi_cut_to_first(cur, k < n ? k : n);
+    if (k > n) k = n;
+    if (s->u.top_k.ties) {
+        sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k);
+        k = cur->size;
+    }
+    sampi_cut_to_first(cur, k);
     return SAMP_OK;
 }
 
@@ -5825,6 +5852,17 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     return n;
 }
 
+/* How far the logit falls behind place i, divided by i. */
+static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
+
+/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
+static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
+{
+    double flat = tau / ((double)max - (double)low);
+    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
+    return flat < (double)n ? (size_t)flat : n;
+}
+
 /* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
    that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
 static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
@@ -5834,15 +5872,14 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
     *steepest = 0.0;
     sampi_sort_all(cur);
     for (size_t i = 1; i < n; i++) {
-        double fall = ((double)d[i - 1].logit - (double)d[i].logit) / (double)i;
+        double fall = sampi_fall_behind(d[i - 1].logit, d[i].logit, i);
         if (!(fall > *steepest)) continue;
         *steepest = fall;
         cliff = i;
     }
-    double flat = tau / ((double)d[0].logit - (double)d[n - 1].logit);
-    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
-    *steepest = -1.0;
-    return flat < (double)n ? (size_t)flat : n;
+    size_t keep = sampi_min_k_keeps(cliff, tau, d[0].logit, d[n - 1].logit, n);
+    if (keep != cliff) *steepest = -1.0;
+    return keep;
 }
 
 /* Of both. */
@@ -5861,14 +5898,20 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
    Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
    numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
 
-/* 128 random bits: a function of (seed, position, stream, attempt). */
-static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
+   what is passed by address there must end up in registers. */
+SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
     uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+static SAMPI_CALLED void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt,
+                                           uint64_t r[2])
+{
+    sampi_random_of(seed, position, stream, attempt, r);
 }
 
 SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
@@ -5985,20 +6028,32 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 
 /* ---- smoothing, log_softmax ---- */
 
-/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
-   product rounded before it meets a sum. z, of log_softmax alone: the sum of weights. */
+static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
+
+/* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
+   in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
+static float sampi_smoothed(double top, double factor, double c, float l)
+{
+    double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
+    double bent = sampi_round(square * sampi_add_to_product64(sampi_round(c * d), 1.0 - c));
+    return sampi_finite((float)sampi_add_to_product64(-bent, top));
+}
+
+/* A logit that becomes ln p; all: the maximum and ln Z. */
+static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
+
+/* What all is; z: the sum of weights. */
+static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
+   sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
-    double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
-    double top = (double)max + 0.0; /* which zero is the maximum depends on the instruction set: +0 for both */
-    double all = z ? top + sampi_ln((double)z / (double)SAMPI_ONE) : 0.0;
+    double c = sampi_bend_of(s), top = (double)max + 0.0;
+    double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
     for (char *at = (char *)l; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
-        if (sampi_masked(*x)) continue;
-        double d = top - (double)*x;
-        double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
-        double y = z ? (double)*x - all : top - sampi_round(square * (1.0 - c + sampi_round(c * d)));
-        *x = sampi_finite((float)y);
+        if (!sampi_masked(*x)) *x = z ? sampi_log_softmaxed(all, *x) : sampi_smoothed(top, factor, c, *x);
     }
 }
 
@@ -6263,12 +6318,12 @@ static sampi_race sampi_race_of(const sampi_sampler *s, float max)
 /* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
    exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
    runs does not matter. */
-static void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
+SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
 {
     uint64_t r[2];
     double most = (double)sampi_envelope(race->max, logit) * 16384.0;
     if (!(most > 0.0)) return;
-    sampi_random_bits(race->seed, race->position, race->stream, (uint32_t)id, r);
+    sampi_random_of(race->seed, race->position, race->stream, (uint32_t)id, r);
     double u = (double)(r[0] >> 12 << 1 | 1) * (1.0 / 9007199254740992.0);
     if ((1.0 - u) * (1.0 - 1.0 / 1099511627776.0) > race->time * most) return;
     double w = (double)sampi_weight(race->max, logit);
@@ -6420,16 +6475,6 @@ static float sampi_aim(float target, float sum, float total)
 static float sampi_adaptive_p_aim(const sampi_sampler *s)
 {
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
-}
-
-/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
-static float sampi_add_to_product(float product, float x)
-{
-#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
-    return fmaf(product, 1.0f, x);
-#else
-    return product + x; /* some platforms' fmaf is not exact */
-#endif
 }
 
 /* One more value in a decaying sum. */
@@ -6590,6 +6635,7 @@ static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k;
+    if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
     sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
     return SAMP_OK;
 }
@@ -7289,12 +7335,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
     return sampi_init(&t);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k)
+static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_K);
     t.u.top_k.k = k;
+    t.u.top_k.ties = ties;
     return sampi_init(&t);
 }
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
 
 /* All that cut by one number: what p means is the kind's business, and the record is the same. */
 static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
@@ -9901,7 +9951,13 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
-    if ((size_t)s->u.top_k.k < row->n) sampi_keep_first(row, (size_t)s->u.top_k.k);
+    const size_t k = (size_t)s->u.top_k.k;
+    if (k >= row->n) return SAMP_OK;
+    sampi_gather_first(row, k);
+    if (!s->u.top_k.ties)
+        sampi_cut(row, k);
+    else if (k < row->n)
+        sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
     return SAMP_OK;
 }
 
@@ -9955,11 +10011,10 @@ static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
     sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
 }
 
-/* How many tokens a nucleus may need, roughly: twice the perplexity e^H, H = mean of max - l, + ln Z. */
+/* How many tokens a nucleus may need, roughly: twice the perplexity e^H. */
 static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 {
-    double mean = (range->s_hi + range->s_lo) / (range->z_hi + range->z_lo);
-    double entropy = mean + sampi_ln(range->z_hi / (double)SAMPI_ONE);
+    double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
     if (guess < 24.0) return 24;
     return guess < (double)n ? (size_t)guess : n;
@@ -10214,7 +10269,8 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- top_h, min_k ----
-   The first tokens of a long row mostly tell how many are kept; else all of it becomes compact, and tells. */
+   The first tokens of a long row mostly tell how many are kept, of top_h a few, so that few are sorted; else all of it
+   becomes compact, and tells. */
 
 /* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
    the same; where it isn't, the range becomes exact. */
@@ -10222,8 +10278,8 @@ static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_a
                                          sampi_range *range)
 {
     for (;;) {
-        double over, low = sampi_ln(range->z_lo / (double)SAMPI_ONE) + range->s_lo / range->z_hi;
-        double high = sampi_ln(range->z_hi / (double)SAMPI_ONE) + range->s_hi / range->z_lo;
+        double over, low = sampi_entropy_of(range->z_lo, range->s_lo, range->z_hi);
+        double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
         size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
         if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
         *range = sampi_exact(row, range->max, true);
@@ -10250,7 +10306,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     sampi_range range;
     int status = is_top_h ? sampi_range_of(row, &range) : SAMP_OK;
     if (status) return status;
-    for (size_t want = 64; !keep; want *= 8) {
+    for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
         if (want >= row->n / 8) sampi_compact(row);
         sampi_row head = *row;
@@ -11195,6 +11251,7 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if (s->u.top_k.ties) return SAMPI_DECLINED;
     if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
         row->by_order = true;
         return SAMP_OK;
@@ -12951,13 +13008,14 @@ static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bit
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
 /* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
-   field that only the making needs (SAMPI_PASSING) is left out. */
+   field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     for (int integers = 0; integers < 2; integers++)
         for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
             const sampi_field *f = &SAMPI_FIELDS[i];
             if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+            if ((f->how & SAMPI_LATER) && sampi_field_value(s, f) == 0.0) continue;
             const void *at = (const char *)s + f->at;
             switch (f->type) {
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
@@ -25520,6 +25578,7 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
                              const sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
+    if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
         if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;

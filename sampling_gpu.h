@@ -47,8 +47,9 @@
    Chains stay on the device. It moves their state on as the host does (the position, mirostat's mu, adaptive_p's
    averages, penalties' window), so the next batch with the same chain in the same place, the same n_vocab and n_top
    sends nothing for it, unless something was done to it in between (samp_chain_update, samp_state_load, samp_reset,
-   samp_sample ...), or it has dry, several samplers that change single logits, tokens beyond n_vocab or windows of more
-   than 1024 in these, or a sampler of your own, or is part of another chain. The host's chain is always up to date.
+   samp_sample ...), or it has dry, top_p with a decay, several samplers that change single logits, tokens beyond
+   n_vocab or windows of more than 1024 in these, or a sampler of your own, or is part of another chain. The host's
+   chain is always up to date.
 
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
@@ -61,15 +62,16 @@
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
    assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
 
-   WHAT RUNS WHERE. All built-in samplers but infill, smoothing, log_softmax, top_h and min_k run on the device. A chain
-   goes to the CPU, alone of its batch, where
+   WHAT RUNS WHERE. All built-in samplers run on the device, but infill, which reads tokens' texts, and constraints. A
+   chain goes to the CPU, alone of its batch, where
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
      - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, thousands of equal scores in typical, a
-       min_keep of thousands in min_p or top_a and its kin, or p_less within 14 nats of the maximum meet more than
-       SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
+       min_keep of thousands in min_p or top_a and its kin, p_less within 14 nats of the maximum, or top_h and min_k
+       before they know how many to keep meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched and
+       sampled there);
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
@@ -255,6 +257,16 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 /* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
    in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
    in this list has no step, and the plan leaves it to the CPU. */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#define SAMPI_GPU_DECAY_STEP(X) X(TOP_P_DECAY, top_p)
+#else
+#define SAMPI_GPU_DECAY_STEP(X)
+#endif
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GPU_GUMBEL_STEP(X) X(GUMBEL, gumbel)
+#else
+#define SAMPI_GPU_GUMBEL_STEP(X)
+#endif
 #define SAMPI_GPU_STEPS(X)                                                                                           \
     X(LOGIT_BIAS, patch)                                                                                             \
     X(PENALTIES, patch)                                                                                              \
@@ -264,20 +276,26 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(TAIL_FREE, tail_free)                                                                                          \
     X(TYPICAL, typical)                                                                                              \
     X(TOP_P, top_p)                                                                                                  \
+    SAMPI_GPU_DECAY_STEP(X)                                                                                          \
     X(MIN_P, min_p)                                                                                                  \
     X(TOP_A, by_sums)                                                                                                \
     X(P_LESS, by_sums)                                                                                               \
     X(EPSILON, by_sums)                                                                                              \
     X(ETA, by_sums)                                                                                                  \
+    X(TOP_H, beginning)                                                                                              \
+    X(MIN_K, beginning)                                                                                              \
     X(XTC, xtc)                                                                                                      \
     X(TEMP, temp)                                                                                                    \
     X(TEMP_EXT, temp_ext)                                                                                            \
+    X(SMOOTHING, smoothing)                                                                                          \
+    X(LOG_SOFTMAX, log_softmax)                                                                                      \
     X(SOFTMAX, softmax)                                                                                              \
     X(GREEDY, greedy)                                                                                                \
     X(DIST, dist)                                                                                                    \
     X(MIROSTAT, mirostat)                                                                                            \
     X(MIROSTAT_V2, mirostat_v2)                                                                                      \
-    X(ADAPTIVE_P, adaptive_p)
+    X(ADAPTIVE_P, adaptive_p)                                                                                        \
+    SAMPI_GPU_GUMBEL_STEP(X)
 
 /* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
 enum {
@@ -293,10 +311,13 @@ enum {
 
 /* A sampler. Which of the parameters mean what, its fill function in >>steps says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
+     top_k          k; share: are ties kept?
      top_n_sigma    a: how many standard deviations
      top_p ...      share: of the mass; min_keep; d, of min_p, top_a and its kin: ln p; k, of the latter: which
      xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
+     top_h, min_k   a: their number; min_keep; k: which
      temp, temp_ext a: temperature; b, c: range and exponent
+     smoothing      a: factor; d: half of curve - 1
      mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
      adaptive_p     a: target, b: decay; c, mu: the two averages, which are state
    State is moved on by the device, and by sampi_gpu_follow in the host's copy. */
@@ -353,10 +374,12 @@ typedef struct sampi_gpu_place {
    removes tokens. A pass does them all again to each element that it reads: cheaper than writing the row back. */
 enum {
     SAMPI_OP_SCALE, /* l *= f */
-    SAMPI_OP_FROM,  /* only key >= k stay */
+    SAMPI_OP_SHIFT, /* log_softmax: l -= mean */
+    SAMPI_OP_BEND,  /* smoothing: factor f, curve mean */
+    SAMPI_OP_ADAPT, /* adaptive_p's map, aim f */
+    SAMPI_OP_FROM,  /* the others remove tokens: only key >= k stay */
     SAMPI_OP_UNTIL, /* only key <= k stay */
-    SAMPI_OP_SCORE, /* only typical's: score bits < t, or equal and key >= k */
-    SAMPI_OP_ADAPT  /* adaptive_p's map, aim f */
+    SAMPI_OP_SCORE  /* only typical's: score bits < t, or equal and key >= k */
 };
 
 /* k and t are keys or codes, never logits: what stays is decided in integers, as on the CPU. max, mean and t are those
@@ -385,6 +408,7 @@ enum {
     SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
     SAMPI_PASS_DRAW,   /* the envelope's sum of each cell */
+    SAMPI_PASS_RACE,   /* who comes first of a lane's tokens */
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
@@ -520,21 +544,22 @@ typedef struct sampi_gpu_args {
     size_t job_size;
     const sampi_gpu_rule *rule;
     const int32_t *id;
-    sampi_gpu_rule *kept_rule;  /* [rows][2][SAMPI_RULES] */
-    int32_t *kept_id, *window;  /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
-    sampi_gpu_state *state;     /* [rows] */
-    sampi_gpu_result *result;   /* [rows] */
-    uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
-    uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
-    float *cell;                /* [rows][groups * 32] maxima of cells */
-    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's, and */
-    float *lane_max;            /* [teams * 32] maxima of a team's lanes */
-    sampi_gpu_part *part;       /* [teams] */
-    sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
-    uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: its place in an order */
-    uint64_t *sum;              /* [rows][groups] of groups */
-    uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
+    sampi_gpu_rule *kept_rule; /* [rows][2][SAMPI_RULES] */
+    int32_t *kept_id, *window; /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
+    sampi_gpu_state *state;    /* [rows] */
+    sampi_gpu_result *result;  /* [rows] */
+    uint64_t *done;            /* [teams] the last pass a team has done: batch, epoch + 1 */
+    uint32_t *hole;            /* [rows][groups * 32] bits of the tokens with changed logits */
+    float *cell;               /* [rows][groups * 32] maxima of cells */
+    uint32_t *cell_sum;        /* [rows][groups * 32] the envelope's, and */
+    float *lane_max;           /* [teams * 32] maxima of a team's lanes */
+    sampi_gpu_part *part;      /* [teams] */
+    sampi_gpu_item *item;      /* [rows][2][SAMP_GPU_LIST] */
+    uint64_t *wide;            /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
+    uint64_t *code;            /* [rows][SAMP_GPU_LIST] another one: its place in an order */
+    uint64_t *sum;             /* [rows][groups] of groups */
+    uint64_t *time, *winner; /* [teams * 32] gumbel: the best time of a lane's tokens, as bits, and whose key it is */
+    uint64_t *mass, *count;  /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
     float *fold;                /* [rows][SAMPI_FOLD] */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
@@ -724,6 +749,26 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
     return op;
 }
 
+/* Tokens go by it; else logits change. */
+static bool sampi_gpu_removing(const sampi_gpu_op *o) { return o->kind >= SAMPI_OP_FROM; }
+
+/* One logit, by an operation that changes all of them. A masked token stays masked. */
+static float sampi_gpu_change(const sampi_gpu_op *o, float l)
+{
+    if (!(l >= -FLT_MAX)) return l;
+    if (o->kind == SAMPI_OP_SCALE) return sampi_finite(sampi_roundf(l * o->f));
+    if (o->kind == SAMPI_OP_SHIFT) return sampi_log_softmaxed(o->mean, l);
+    if (o->kind == SAMPI_OP_BEND) return sampi_smoothed((double)o->max, (double)o->f, o->mean, l);
+    return sampi_gpu_adapt(l, o->max, o->t, o->f);
+}
+
+/* Does it leave a larger logit no smaller than another one? Scales and shifts do; a curve above 3 lifts tokens that are
+   near the maximum above it. */
+static bool sampi_gpu_keeps_order(const sampi_gpu_op *o)
+{
+    return o->kind == SAMPI_OP_SCALE || o->kind == SAMPI_OP_SHIFT || (o->kind == SAMPI_OP_BEND && o->mean <= 1.0);
+}
+
 /* Does an operation that removes tokens leave this one? Asked by replay for a token of the row and by list_keep for one
    of the list: a token has the same fate in both. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
@@ -743,25 +788,24 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     /* in the order in which the samplers did them; a token that is gone stays gone */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
-        if (o->kind == SAMPI_OP_SCALE)
-            l = sampi_finite(sampi_roundf(l * o->f));
-        else if (o->kind == SAMPI_OP_ADAPT)
-            l = sampi_gpu_adapt(l, o->max, o->t, o->f);
+        if (!sampi_gpu_removing(o))
+            l = sampi_gpu_change(o, l);
         else if (!sampi_gpu_stays(o, sampi_gpu_key(l, id)))
             l = -INFINITY;
     }
     return l;
 }
 
-/* The same for a bound on logits, which only scaling moves, because it keeps the order; adaptive_p's map leaves none.
-   Operations that remove tokens may leave the bound too high, never too low. Used where a maximum of the row as it came
-   is asked about tokens as they are now: live of a cell, find_floor of a threshold. */
+/* The same for a bound on logits, which moves as they do where the order stays; a map that mixes them leaves none.
+   Operations that remove tokens may leave the bound too high, never too low: smoothing, which would bend down what is
+   above the maximum of the tokens left, takes that in its place. Used where a maximum of the row as it came is asked
+   about tokens as they are now: live of a cell, find_floor of a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (op[i].kind == SAMPI_OP_SCALE && l >= -FLT_MAX)
-            l = sampi_finite(sampi_roundf(l * op[i].f));
-        else if (op[i].kind == SAMPI_OP_ADAPT && l >= -FLT_MAX)
+        if (sampi_gpu_keeps_order(&op[i]))
+            l = sampi_gpu_change(&op[i], op[i].kind == SAMPI_OP_BEND && l > op[i].max ? op[i].max : l);
+        else if (!sampi_gpu_removing(&op[i]) && l >= -FLT_MAX)
             l = FLT_MAX;
     return l;
 }
@@ -1132,6 +1176,15 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* A race that nobody has won yet, for a lane to run. */
+static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
+{
+    sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+#endif
+
 /* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
    these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
    belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Groups in which nothing is left
@@ -1161,6 +1214,37 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
+   key, as in sampi_race_run; the step then looks for the first of all. Elements are read one by one: so much is done
+   with each that 32 of them at once would not fit the registers. */
+static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const sampi_race start = sampi_gpu_race_of(&job->step[a->state[row].at], job->position, p.max);
+    uint64_t *time = a->time + (row * a->splits + split) * SAMPI_WARP;
+    uint64_t *winner = a->winner + (row * a->splits + split) * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        sampi_race race = start;
+        for (uint32_t group = p.first; group < p.end; group++) {
+            const bool pairs = sampi_gpu_paired(&p.v, group);
+            if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+            for (int i = 0; i < 32; i++) {
+                const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+                if (id >= p.v.n || (p.v.hole && (p.v.hole[id / 32] >> id % 32 & 1))) continue;
+                const float l = sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id));
+                sampi_race_run(&race, l, (samp_token)id, 0);
+            }
+        }
+        time[lane] = sampi_bits(race.time);
+        winner[lane] = sampi_gpu_key(race.logit, (uint32_t)race.id);
+    }
+}
+#endif
+
 /* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
    passes. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
@@ -1174,6 +1258,9 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_PASS_RACE: sampi_gpu_walk_race(a, row, split); break;
+#endif
         default: break;
     }
 }
@@ -1299,17 +1386,19 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     }
 }
 
-/* SCALE, to the list, for scale_all. Equal logits may come of different ones, so that the order of keys can change: it
-   is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the logits were. */
-static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
+/* Change the list's logits, for change_all. Equal ones may come of different ones, so that the order of keys can
+   change: it is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the
+   logits were. */
+static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
+    const sampi_gpu_op o = *op;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        uint32_t id = sampi_gpu_id(item[i].key);
-        item[i].key = sampi_gpu_key(sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * r)), id);
+        const float l = sampi_gpu_change(&o, sampi_gpu_logit(item[i].key));
+        item[i].key = sampi_gpu_key(l, sampi_gpu_id(item[i].key));
     }
 }
 
@@ -1840,23 +1929,24 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
-/* l *= r for every token: temperatures. A list that isn't complete is of no more use: its floor was one of keys before.
-   The maximum and the bar are scaled like any logit, so that they remain those of tokens. */
-static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
+/* Every logit changes: temperatures, smoothing, log_softmax. A list that isn't complete is of no more use: its floor
+   was one of keys before. Where the order stays, maximum and bar move as any logit does, with the same roundings, so
+   that they remain those of tokens; else the maxima of cells say nothing any more. */
+static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_invalidate(st, st->max_known);
+    const bool ordered = sampi_gpu_keeps_order(op);
+    sampi_gpu_invalidate(st, st->max_known && ordered);
     if (st->complete) {
-        sampi_gpu_list_scale(h, r);
+        sampi_gpu_list_change(h, op);
     } else {
-        const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, r, 0);
-        sampi_gpu_push(st, &op);
+        sampi_gpu_push(st, op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
-        /* the bar moves as the logits do, with the same roundings */
-        if (st->bar >= -FLT_MAX) st->bar = sampi_finite(sampi_roundf(st->bar * r));
+        st->thinned |= !ordered;
+        st->bar = ordered ? sampi_gpu_change(op, st->bar) : -INFINITY;
     }
-    if (st->max_known && st->max >= -FLT_MAX) st->max = sampi_finite(sampi_roundf(st->max * r));
+    if (st->max_known) st->max = sampi_gpu_change(op, st->max);
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
@@ -2571,16 +2661,26 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
 
 /* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
-static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ties)
 {
-    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
     if (known != 1) return known;
+    const uint64_t last = h->st->search.key;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
-    sampi_gpu_keep_from(h, h->st->search.key);
+    sampi_gpu_keep_from(h, ties && last ? sampi_gpu_floor(sampi_gpu_logit(last)) : last); /* 0: all stay */
     return 1;
 }
 
-static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
+static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    return sampi_gpu_first_in_order(h, step->k, step->share != 0);
+}
+
+static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->k = (uint32_t)s->u.top_k.k;
+    step->share = (uint64_t)s->u.top_k.ties;
+}
 
 /* What typical, top_p, tail_free, min_p and by_sums have in common: a share of the mass or of the largest p, and a
    smallest number of tokens. */
@@ -2738,6 +2838,122 @@ static void sampi_gpu_fill_by_sums(sampi_gpu_step *step, const sampi_sampler *s)
     step->k = (uint32_t)s->kind;
 }
 
+/* The sums of the first m tokens of the list, which is sorted, from the weights in wide and the weighted ones in
+   code. */
+static void sampi_gpu_sums_of_first(const sampi_gpu_here *h, uint32_t m, sampi_sums *sums)
+{
+    const uint64_t *w = h->wide, *weighted = h->code;
+    uint64_t z = 0, s = 0;
+    SAMPI_SIMD(reduction(+ : z, s))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < m; i += SAMPI_WARP)
+    {
+        z += w[i];
+        s += weighted[i];
+    }
+    sums->max = h->st->max, sums->n = m, sums->z = z, sums->s = s, sums->above = 0;
+}
+
+/* How many top_h keeps of a sorted list: the fewest whose entropy with one more is above `most`, n if it never is. The
+   entropy grows with each token, but as a double only nearly: so a bisection ends a little below, and from there on it
+   goes token by token, as on the CPU. */
+static uint32_t sampi_gpu_top_h_size(const sampi_gpu_here *h, double most)
+{
+    const uint32_t n = h->st->n_list;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const float max = h->st->max;
+    const double nearly = sampi_add_to_product64(most, -1e-12);
+    uint64_t *weighted = h->code;
+    sampi_sums sums;
+    sampi_gpu_list_weights(h);
+    const uint64_t *w = h->wide;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        weighted[i] = sampi_weighted(w[i], max, sampi_gpu_logit(item[i].key));
+    uint32_t keep = 1,
+             hi = n; /* so many are surely not too many; with one more than hi they may be, or there is none */
+    while (keep < hi) {
+        const uint32_t mid = keep + (hi - keep) / 2;
+        sampi_gpu_sums_of_first(h, mid + 1, &sums);
+        if (sampi_entropy(&sums) > nearly)
+            hi = mid;
+        else
+            keep = mid + 1;
+    }
+    sampi_gpu_sums_of_first(h, keep, &sums);
+    for (; keep < n; keep++) {
+        sums.z += w[keep];
+        sums.s += weighted[keep];
+        if (sampi_entropy(&sums) > most) break;
+    }
+    return keep;
+}
+
+/* Where the cliff of a sorted list is: the smallest i that makes the fall behind the first i, divided by i, largest. No
+   fall further down is steeper than all that is left divided by n: *rest. */
+static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, double *rest)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    double most = 0.0;
+    uint32_t first = n;
+    SAMPI_SIMD(reduction(max : most))
+    SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
+        most = fall > most ? fall : most;
+    }
+    SAMPI_SIMD(reduction(min : first))
+    SAMPI_LANES for (uint32_t i = 1 + (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const double fall = sampi_fall_behind(sampi_gpu_logit(item[i - 1].key), sampi_gpu_logit(item[i].key), i);
+        first = fall == most && i < first ? i : first;
+    }
+    *steepest = most;
+    *rest = sampi_fall_behind(sampi_gpu_logit(item[n - 1].key), h->st->low, n);
+    return most > 0.0 ? first : 1;
+}
+
+/* top_h, min_k: how many are kept, by the first tokens in order, or all of them (row_z); 0: these don't tell. */
+static void sampi_gpu_beginning_size(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL;
+    sampi_gpu_list_sort(h);
+    if (step->k == SAMPI_TOP_H) {
+        sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
+        st->row_z = sampi_gpu_top_h_size(h, sampi_round((double)step->a * sampi_entropy(&sums)));
+        if (!all && st->row_z == st->n_list) st->row_z = 0;
+    } else {
+        double steepest, rest;
+        st->row_z = sampi_gpu_cliff(h, &steepest, &rest);
+        st->row_z = sampi_min_k_keeps(st->row_z, (double)step->a, st->max, st->low, st->n);
+        if (!all && rest > steepest) st->row_z = 0;
+    }
+}
+
+/* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
+static int sampi_gpu_beginning(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        int known = sampi_gpu_require_sums(h);
+        if (known == 1 && !st->complete && !st->listed) known = sampi_gpu_require_first(h, SAMPI_HEAD);
+        if (known != 1) return known;
+        sampi_gpu_beginning_size(h, step);
+        if (st->row_z == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
+        if (st->row_z < step->min_keep) st->row_z = step->min_keep < st->n ? step->min_keep : st->n;
+        st->phase = 1;
+    }
+    return sampi_gpu_first_in_order(h, st->row_z, false);
+}
+
+static void sampi_gpu_fill_beginning(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->a = s->u.cut.p;
+    step->min_keep = s->u.cut.min_keep;
+    step->k = (uint32_t)s->kind;
+}
+
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
    is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. The coin comes first and
    costs nothing; it is the same in each call, since no random number is used up. */
@@ -2788,7 +3004,8 @@ static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
 static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
-    sampi_gpu_scale_all(h, 1.0f / t);
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, 1.0f / t, 0);
+    sampi_gpu_change_all(h, &op);
     return 1;
 }
 
@@ -2824,6 +3041,38 @@ static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s
     step->b = s->u.temp.delta;
     step->c = s->u.temp.exponent;
 }
+
+/* Logits by how far they are below the maximum: one operation. */
+static int sampi_gpu_smoothing(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_BEND, step->a, 0);
+    op.max = h->st->max;
+    op.mean = step->d;
+    sampi_gpu_change_all(h, &op);
+    return 1;
+}
+
+static void sampi_gpu_fill_smoothing(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->a = s->u.smoothing.factor;
+    step->d = sampi_bend_of(s);
+}
+
+/* Logits less the logarithm of their sum: one operation more, and its sums. */
+static int sampi_gpu_log_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    (void)step;
+    int known = sampi_gpu_require_sums(h);
+    if (known != 1) return known;
+    sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);
+    op.mean = sampi_log_sum(h->st->max, h->st->z);
+    sampi_gpu_change_all(h, &op);
+    return 1;
+}
+
+static void sampi_gpu_fill_log_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
 /* p is set, and the array in order: of that only an export shows anything. Where the whole chain runs here the host
    leaves the step out (sampi_gpu_pack_steps). */
@@ -3017,6 +3266,72 @@ static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler 
     step->c = s->u.adaptive.sum;
     step->mu = s->u.adaptive.total;
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* The first of n lanes' winners: the smallest time, of two the larger key. */
+static void sampi_gpu_first_of(const uint64_t *time, const uint64_t *winner, uint32_t n, uint64_t *best,
+                               uint64_t *key)
+{
+    uint64_t least = UINT64_MAX, who = 0;
+    SAMPI_SIMD(reduction(min : least))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) least = time[i] < least ? time[i] : least;
+    SAMPI_SIMD(reduction(max : who))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        who = time[i] == least && winner[i] > who ? winner[i] : who;
+    *best = least;
+    *key = who;
+}
+
+/* The race of the list, or of the changed tokens beside a row; each lane's winner goes into wide and code. */
+static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *best, uint64_t *key)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const bool listed = h->st->complete;
+    const uint32_t n = listed ? h->st->n_list : h->job->n_ids;
+    const sampi_race start = sampi_gpu_race_of(step, h->job->position, h->st->max);
+    uint64_t *time = h->wide, *winner = h->code;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        sampi_race race = start;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            const float l = listed ? sampi_gpu_logit(item[i].key) : c[i].l;
+            const uint32_t token = listed ? sampi_gpu_id(item[i].key) : (uint32_t)id[i];
+            sampi_race_run(&race, l, (samp_token)token, 0);
+        }
+        time[lane] = sampi_bits(race.time);
+        winner[lane] = sampi_gpu_key(race.logit, (uint32_t)race.id);
+    }
+    sampi_gpu_first_of(time, winner, SAMPI_WARP, best, key);
+}
+
+/* All that is left runs, and who comes first is chosen: a list at once, a row by a pass. What has no weight does not
+   run, but the maximum always does. */
+static int sampi_gpu_gumbel(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    const size_t first = h->row * h->a->splits * SAMPI_WARP;
+    uint64_t best, key, other, other_key;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (!st->complete && !st->drawn) {
+        st->drawn = true;
+        st->pass = SAMPI_PASS_RACE;
+        return 0;
+    }
+    sampi_gpu_short_race(h, step, &best, &key);
+    if (!st->complete) {
+        sampi_gpu_first_of(h->a->time + first, h->a->winner + first, h->a->splits * SAMPI_WARP, &other, &other_key);
+        if (other < best || (other == best && other_key > key)) key = other_key;
+    }
+    return sampi_gpu_choose(h, key, 0.0f);
+}
+
+/* It has no parameters but the random source, which every step has. */
+static void sampi_gpu_fill_gumbel(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+#endif
 
 /* ---- a user's sampler ----
    The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
@@ -3549,6 +3864,16 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
+/* Is there a pass for races? */
+static bool sampi_gpu_races(void)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
    lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
    no memory. */
@@ -3608,6 +3933,8 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
     SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
     SAMPI_RESERVE(sum, uint64_t, rows * groups);
+    SAMPI_RESERVE(time, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
+    SAMPI_RESERVE(winner, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
     SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
@@ -3959,14 +4286,8 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
         SAMPI_CASE_CONSTRAINT
-        SAMPI_CASE_DECAY
-        SAMPI_CASE_GUMBEL
-        case SAMPI_INFILL:    /* it compares the texts of tokens, which are on the host */
-        case SAMPI_SMOOTHING: /* no steps yet */
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K:
-        case SAMPI_CHAIN: /* its members are what runs */
+        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
+        case SAMPI_CHAIN:  /* its members are what runs */
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }
@@ -4043,6 +4364,7 @@ typedef struct sampi_gpu_route {
     const char *why;     /* not the others */
     int status;          /* what samp_status says of the chain */
     bool llama, crowded; /* a sampler is MT19937's; there are too many */
+    bool moves;          /* a sampler's numbers follow the tokens, in a way that the device does not know */
     bool custom, draws;  /* a sampler is the user's; one draws, */
     int n_listeners;     /* so many want to know the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
@@ -4067,6 +4389,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         return;
     }
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    if (sampi_traits_of(s->kind)->hooks->accept) r->moves |= !(sampi_gpu_flags(s) & (SAMPI_PATCHES | SAMPI_SELECTS));
     /* one that is off accepts no token either, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
@@ -4099,9 +4422,12 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 
 /* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
    one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
-   whatever goes on from there on the CPU might see the difference. 0: all of it runs on the CPU. */
+   whatever goes on from there on the CPU might see the difference; so might it see whether ties or a curve have put
+   smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
+    for (int i = 0; i < n; i++)
+        if (r->list[i]->kind == SAMPI_SMOOTHING || r->list[i]->kind == SAMPI_LOG_SOFTMAX) n = i;
     for (; n > 0; n--) {
         int i = n;
         while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
@@ -4432,7 +4758,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[0] = lp ? lp->raw.n_top : -1;
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
-    slot->kept = r->n_device == r->n && !r->custom && !s->owner && (job->kept_step || !r->n_patchers);
+    slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
     /* one stretch from the first new job to the last: what is kept in between is sent along */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;

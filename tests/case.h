@@ -570,7 +570,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             return samp_init_top_n_sigma(percent(s, 50)
                                              ? (float)(4.0 * coarse(s))
                                              : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
-        case SAMPI_TOP_K: return samp_init_top_k(make_k(s, n));
+        case SAMPI_TOP_K: return percent(s, 25) ? samp_init_top_k_ties(make_k(s, n)) : samp_init_top_k(make_k(s, n));
         case SAMPI_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
         case SAMPI_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
         case SAMPI_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
@@ -621,19 +621,19 @@ static samp_sampler *make_custom(source *s)
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 #include "random_constraint.h"
+#ifndef CASE_CONSTRAINT
+#define CASE_CONSTRAINT make_constraint
+#endif
 #define ADD_CONSTRAINT(chain, s, n, share)                                                                           \
-    if (percent(s, share)) samp_chain_add(chain, make_constraint(s, n))
+    if (percent(s, share)) samp_chain_add(chain, CASE_CONSTRAINT(s, n))
 #else
 #define ADD_CONSTRAINT(chain, s, n, share) ((void)0)
 #endif
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-/* No device has a step for these: if all chains had one, most of what the tests of devices play were the CPU's. */
-static bool is_rare(int kind)
-{
-    return kind == SAMPI_TOP_H || kind == SAMPI_MIN_K || kind == SAMPI_SMOOTHING || kind == SAMPI_LOG_SOFTMAX;
-}
+/* A device with short lists leaves their rows to the CPU: if all chains had one, most of what its tests play were. */
+static bool is_rare(int kind) { return kind == SAMPI_TOP_H || kind == SAMPI_MIN_K; }
 
 static int make_stage(source *s)
 {
@@ -669,17 +669,18 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_LOG_SOFTMAX, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA,
-                                 SAMPI_TOP_K,      SAMPI_TAIL_FREE,   SAMPI_TYPICAL,   SAMPI_TOP_P, SAMPI_MIN_P,
-                                 SAMPI_TOP_A,      SAMPI_P_LESS,      SAMPI_EPSILON,   SAMPI_ETA,   SAMPI_TOP_H,
-                                 SAMPI_MIN_K,      SAMPI_XTC,         SAMPI_TEMP_EXT };
+    static const int usual[] = { SAMPI_LOGIT_BIAS,  SAMPI_LOG_SOFTMAX, SAMPI_PENALTIES, SAMPI_DRY,
+                                 SAMPI_TOP_N_SIGMA, SAMPI_TOP_K,       SAMPI_TAIL_FREE, SAMPI_TYPICAL,
+                                 SAMPI_TOP_P,       SAMPI_MIN_P,       SAMPI_TOP_A,     SAMPI_P_LESS,
+                                 SAMPI_EPSILON,     SAMPI_ETA,         SAMPI_TOP_H,     SAMPI_MIN_K,
+                                 SAMPI_XTC,         SAMPI_TEMP_EXT,    SAMPI_SMOOTHING };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
         ADD_CONSTRAINT(chain, s, n, i ? 2 : 15);
-        if (percent(s, is_rare(usual[i]) ? share / 5 : share)) samp_chain_add(chain, make_kind(s, usual[i], n));
+        if (percent(s, is_rare(usual[i]) ? share / 4 : share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
     if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));

@@ -888,11 +888,14 @@ static void test_top_p_decay_formula(void **state)
     static const samp_token end[] = { 5 };
     samp_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
     int t = 1, lowest = 0;
+    assert_true(real_rows_load(REAL_ROWS_PATH));
     for (int i = 0; i < 2000; i++) {
         float row[N];
         samp_token_data data[N];
         double p = fmax((double)0.3f, (double)0.9f * pow((double)0.9f, t - 1)), z = 0.0, mass = 0.0;
+        const float *real = real_rows[i % REAL_ROWS] + i * N % (REAL_WIDTH - N); /* every other row is a model's */
         for (int k = 0; k < N; k++) row[k] = (float)(4.0 * uniform(&rng) + (k == i % N ? 2.0 : 0.0));
+        if (i % 2) memcpy(row, real, sizeof row);
         samp_token_data_array cur = test_array(data, row, N);
         assert_ok(samp_apply(s, &cur));
         for (int k = 0; k < N; k++) z += exp((double)row[k]);

@@ -56,12 +56,15 @@ static void test_winner(void **state)
     (void)state;
     source rng = source_stream(1);
     int told = 0, n_rounds = rounds(4000);
+    assert_true(real_rows_load(REAL_ROWS_PATH));
     for (int round = 0; round < n_rounds; round++) {
         static float row[3000];
         static samp_token_data data[3000];
         int n = 1 + (int)below(&rng, percent(&rng, 20) ? 3000 : N);
         uint64_t seed = choose(&rng, 8), position = percent(&rng, 50) ? below(&rng, 10) : choose(&rng, 8);
         test_logits(&rng, row, (size_t)n, 0.2 + 10 * uniform(&rng));
+        if (round % 3 == 0) /* a model's */
+            memcpy(row, real_rows[below(&rng, REAL_ROWS)] + below(&rng, REAL_WIDTH - 3000), (size_t)n * sizeof *row);
         for (int i = 0; i < n / 4; i++) row[below(&rng, (uint64_t)n)] = -INFINITY;
         row[below(&rng, (uint64_t)n)] = 3.0f;
         samp_token want = winner(row, n, seed, position);

@@ -785,6 +785,7 @@ typedef enum promise {
     X(samp_init_dry, a_llama_vocabulary, MAKES, made(w, dry_of_llama(w)))                                            \
     X(samp_init_top_n_sigma, nothing, MAKES, made(w, make_sigma()))                                                  \
     X(samp_init_top_k, nothing, MAKES, made(w, make_top_k()))                                                        \
+    X(samp_init_top_k_ties, nothing, MAKES, made(w, samp_init_top_k_ties(3)))                                        \
     X(samp_init_tail_free, nothing, MAKES, made(w, make_tail_free()))                                                \
     X(samp_init_typical, nothing, MAKES, made(w, make_typical()))                                                    \
     X(samp_init_top_p, nothing, MAKES, made(w, make_top_p()))                                                        \

@@ -308,14 +308,17 @@ static void test_top_k(void **state)
         start_any(&rng);
         size_t k = below(&rng, n_before + 3);
         if (below(&rng, 4)) k = 1 + below(&rng, clip(n_before, 1, 300));
-        apply_once(samp_init_top_k((int32_t)k));
+        bool ties = below(&rng, 3) == 0;
+        apply_once((ties ? samp_init_top_k_ties : samp_init_top_k)((int32_t)k));
         if (k == 0) {
             expect_unchanged();
             continue;
         }
         expect_prefix();
         expect_p_untouched();
-        assert_num(cur.size, clip(k, 1, ref.n));
+        k = clip(k, 1, ref.n);
+        while (ties && k < ref.n && ref.t[k].logit == ref.t[k - 1].logit) k++;
+        assert_num(cur.size, k);
     }
     finish("top_k");
 }

@@ -547,6 +547,28 @@ static void test_top_k(void **state)
     golden(samp_init_top_k(INT32_MIN), FOUR, FOUR_DOWN);
 }
 
+/* With ties kept: all that equal the k-th, whichever ids they have; k counts no masked ones, in either arithmetic. */
+static void test_top_k_ties(void **state)
+{
+    (void)state;
+    golden(samp_init_top_k_ties(1), PROBS(0.3, 0.4, 0.3), PROBS(1.0));
+    golden(samp_init_top_k_ties(2), PROBS(0.3, 0.4, 0.3), PROBS(0.4, 0.3, 0.3));
+    golden(samp_init_top_k_ties(1), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
+    golden(samp_init_top_k_ties(2), PROBS(0.2, 0.3, 0.1, 0.2, 0.2),
+           PROBS(0.3 / 0.9, 0.2 / 0.9, 0.2 / 0.9, 0.2 / 0.9));
+    golden(samp_init_top_k_ties(3), PROBS(0.2, 0.3, 0.1, 0.2, 0.2),
+           PROBS(0.3 / 0.9, 0.2 / 0.9, 0.2 / 0.9, 0.2 / 0.9));
+    golden(samp_init_top_k_ties(5), PROBS(0.2, 0.3, 0.1, 0.2, 0.2), PROBS(0.3, 0.2, 0.2, 0.2, 0.1));
+    golden(samp_init_top_k_ties(9), PROBS(0.5, 0.0, 0.5, 0.0), PROBS(0.5, 0.5));
+    golden(samp_init_top_k_ties(0), FOUR, FOUR_DOWN);
+    golden(samp_init_top_k_ties(-1), FOUR, FOUR_DOWN);
+    char text[40];
+    samp_sampler *s = samp_init_top_k_ties(3);
+    assert_num(samp_describe(s, text, sizeof text), strlen("logits -> top-k(k=3, ties=1)"));
+    assert_text(text, "logits -> top-k(k=3, ties=1)");
+    samp_free(s);
+}
+
 /* every k on every length, many ties, shuffled: the first k of the sorted array, without the masked ones */
 static void test_top_k_all(void **state)
 {
@@ -2234,6 +2256,7 @@ int main(void)
         cmocka_unit_test(test_p_far_below),
         cmocka_unit_test(test_top_k),
         cmocka_unit_test(test_top_k_all),
+        cmocka_unit_test(test_top_k_ties),
         cmocka_unit_test(test_top_p),
         cmocka_unit_test(test_top_p_leaves),
         cmocka_unit_test(test_top_p_flat),

@@ -179,7 +179,7 @@ static void test_random_chains(void **state)
 {
     (void)state;
     size_t kept = 0, customs = 0, errors = 0;
-    for (uint64_t i = 0; i < cases(9600, 300); i++) {
+    for (uint64_t i = 0; i < cases(9600, 300) || (!errors && i < 9600); i++) { /* few chains carry an error */
         samp_sampler *s[2];
         uint64_t seed = test_seed() + i;
         for (int k = 0; k < 2; k++) {
@@ -576,11 +576,13 @@ static samp_sampler *variant(int i)
         case 79: return samp_init_min_k(0.5f);
         case 80: return samp_init_min_k(0.25f);
         case 81: return samp_init_log_softmax();
+        case 82: return samp_init_top_k_ties(4);
+        case 83: return samp_init_top_k_ties(5);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 82 };
+enum { N_VARIANTS = 84 };
 
 static void test_foreign(void **state)
 {

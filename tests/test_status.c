@@ -472,6 +472,8 @@ static void test_bad_truncation(void **state)
     good(samp_init_top_n_sigma(FLT_MAX));
     good(samp_init_top_k(INT32_MIN));
     good(samp_init_top_k(INT32_MAX));
+    good(samp_init_top_k_ties(INT32_MIN));
+    good(samp_init_top_k_ties(INT32_MAX));
     bad(samp_init_xtc(-0.1f, 0.1f, 0, 0), SAMP_E_RANGE, "xtc_probability");
     bad(samp_init_xtc(ULP_ABOVE_1, 0.1f, 0, 0), SAMP_E_RANGE, "xtc_probability");
     bad(samp_init_xtc(NAN, 0.1f, 0, 0), SAMP_E_NAN, "xtc_probability");

@@ -177,7 +177,7 @@ static samp_sampler *any_sampler(source *s)
             return samp_init_dry(&vocab, any_int(s, 5000), p, q, any_int(s, 5000), any_int(s, 5000), breakers,
                                  below(s, 3));
         case 3: return samp_init_top_n_sigma(p);
-        case 4: return samp_init_top_k(any_int(s, INT32_MAX - 9));
+        case 4: return (below(s, 4) ? samp_init_top_k : samp_init_top_k_ties)(any_int(s, INT32_MAX - 9));
         case 5: return samp_init_tail_free(p, keep);
         case 6: return samp_init_typical(p, keep);
         case 7: return samp_init_top_p(p, keep);

@@ -19,9 +19,19 @@ static void run_teams(const void *args, uint32_t n);
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
+#include "../source.h"
+#define CASE_CONSTRAINT mostly_decay
+static samp_sampler *mostly_decay(source *s, size_t n_vocab);
 #include "../case.h"
+
+/* Of the constraints only top_p with a decay has a step on a device. */
+static samp_sampler *mostly_decay(source *s, size_t n_vocab)
+{
+    return percent(s, 97) ? make_decay(s, n_vocab) : make_constraint(s, n_vocab);
+}
 
 enum {
     LONGEST = 140000,
@@ -401,6 +411,14 @@ static bool threads(void)
     return good;
 }
 
+/* Not in llama.cpp's arithmetic, which no device has. */
+static samp_sampler *make_philox_chain(source *s, size_t n)
+{
+    samp_sampler *chain = make_chain(s, n);
+    samp_set_rng(chain, SAMP_RNG_PHILOX);
+    return chain;
+}
+
 /* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
 static bool one_waiting(stage *t, uint64_t seed)
 {
@@ -410,7 +428,8 @@ static bool one_waiting(stage *t, uint64_t seed)
     for (int k = 0; k < N_DTYPES; k++) t->gpu[k]->wait = wait;
     t->wishes = seed;
     at_once = true;
-    bool same = one_batch(t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+    const size_t n_rows = 1 + below(&s, 3), n = 1025 + below(&s, 6000);
+    bool same = one_batch_of(t, &s, make_philox_chain, n_rows, n, 1 + (int)below(&s, 3));
     at_once = false;
     if (!same) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed);
     return same;
@@ -522,13 +541,39 @@ static bool sigma_at_the_cut(void)
     return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
+/* smoothing bends from the maximum of what is left. A token above it, which xtc has removed, must not make the others
+   of its cell look far away. */
+static bool above_the_maximum(void)
+{
+    enum { LANE = 5, N = 1500 };
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_rows = 1;
+    l.n_vocab = N;
+    for (size_t i = 0; i < N; i++) store(SAMP_F32, t.data, i, i % 32 > 10 && i < 32 ? 12.5f : 0.0f);
+    for (size_t i = 0; i < 4; i++) store(SAMP_F32, t.data, LANE + 32 * i, (const float[]){ 20, 14, 13, 13 }[i]);
+    for (int last = 0; last < 2 && good; last++) {
+        t.steps[0] = chain_of(samp_init_xtc(1.0f, 0.0015f, 0, 1), samp_init_smoothing(1.0f, 1.0f),
+                              samp_init_top_k(5));
+        samp_chain_add(t.steps[0], last ? samp_init_greedy() : samp_init_dist(3));
+        t.fast[0] = samp_clone(t.steps[0]);
+        good = play_batch(&t, 0, &l);
+        free_chains(&t, 1);
+    }
+    return stage_free(&t, good, "above the maximum");
+}
+
 /* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
 static bool long_rows(void)
 {
     stage t;
     bool good = stage_make(&t);
     for (int kind = 0; kind < 4 && good; kind++)
-        for (int shape = 0; shape < 9 && good; shape++) {
+        for (int shape = 0; shape < 13 && good; shape++) {
+            if (shape > 8 && (on_device ? kind : kind % 2) != 0) continue;
             source s = source_seed((uint64_t)(100 + kind * 10 + shape));
             samp_logits l;
             memset(&l, 0, sizeof l);
@@ -539,6 +584,7 @@ static bool long_rows(void)
             l.dtype = dtypes[type];
             for (size_t r = 0; r < l.n_rows; r++) {
                 static const float bias_of[] = { 3.0f, -2.0f, -INFINITY };
+                static const samp_token end = 7;
                 samp_logit_bias bias[3];
                 samp_sampler *chain = samp_chain_init();
                 for (int i = 0; i < 3; i++)
@@ -550,8 +596,16 @@ static bool long_rows(void)
                 if (shape == 4) samp_chain_add(chain, samp_init_typical(0.9f, 1));
                 if (shape == 5) samp_chain_add(chain, samp_init_top_k(20000));
                 if (shape == 6) samp_chain_add(chain, samp_init_top_n_sigma(1.0f));
+                if (shape == 9) samp_chain_add(chain, samp_init_top_h(0.4f, 1));
+                if (shape == 10) samp_chain_add(chain, samp_init_min_k(3.0f));
+                if (shape == 11) samp_chain_add(chain, samp_init_log_softmax());
+                if (shape >= 11) samp_chain_add(chain, samp_init_smoothing(0.2f, shape == 11 ? 1.5f : 4.0f));
+                if (shape == 11) samp_chain_add(chain, samp_init_top_k_ties(300));
+                if (shape == 12) samp_chain_add(chain, samp_init_top_p_decay(0.9f, 0.9f, 0.3f, &end, 1, 0));
                 samp_chain_add(chain, samp_init_temp(0.8f));
-                samp_chain_add(chain, shape == 7 ? samp_init_adaptive_p(0.3f, 0.9f, r) : samp_init_dist(r));
+                samp_chain_add(chain, shape == 7    ? samp_init_adaptive_p(0.3f, 0.9f, r)
+                                      : shape >= 11 ? samp_init_gumbel(r)
+                                                    : samp_init_dist(r));
                 t.steps[r] = chain;
                 t.fast[r] = samp_clone(chain);
                 for (size_t i = 0; i < l.n_vocab; i++) {
@@ -1232,6 +1286,19 @@ static bool plans(void)
         samp_set_rng(llama, SAMP_RNG_MT19937);
         CHECK(plan_is(gpu, llama, "cpu (llama.cpp's arithmetic): top-k -> dist"));
         CHECK(plan_is(gpu, samp_chain_init(), "cpu (no sampler selects)"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_h(0.4f, 1), samp_init_smoothing(0.5f, 4.0f), samp_init_gumbel(1)),
+                      "device: top-h -> smoothing -> gumbel"));
+        CHECK(plan_is(gpu, chain_of(samp_init_min_k(3.0f), samp_init_log_softmax(), samp_init_dist(1)),
+                      "device: min-k -> log-softmax -> dist"));
+        CHECK(plan_is(
+            gpu,
+            chain_of(samp_init_log_softmax(), samp_init_top_p_decay(0.9f, 0.9f, 0.3f, NULL, 0, 0), samp_init_dist(1)),
+            "device: log-softmax -> top-p-decay -> dist"));
+        const samp_token first = 0; /* what the host knows of texts stays there; ties may be out of order by then */
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_suppressed_tokens(&first, 1), samp_init_dist(1)),
+                      "device: top-k; cpu (not on the device): suppressed-tokens -> dist"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_smoothing(0.5f, 1.0f), custom_make(mask)),
+                      "device: top-k; cpu (a sampler of your own): smoothing -> custom"));
     }
     char small[8];
     samp_sampler *chain = chain_of(samp_init_greedy(), NULL, NULL);
@@ -1247,10 +1314,11 @@ static bool plans(void)
 /* A kind that the device has no step for goes to the CPU by plan, and its chain's tokens are the same. */
 static bool unknown_kinds(void)
 {
-    static const char *const names[] = { "logit-bias", "penalties",   "dry",       "top-n-sigma", "top-k",
-                                         "tail-free",  "typical",     "top-p",     "min-p",       "xtc",
-                                         "temp",       "temp-ext",    "softmax",   "greedy",      "dist",
-                                         "mirostat",   "mirostat-v2", "adaptive-p" };
+    static const char *const names[] = { "logit-bias", "penalties", "dry",         "top-n-sigma", "top-k",
+                                         "tail-free",  "typical",   "top-p",       "min-p",       "xtc",
+                                         "temp",       "temp-ext",  "softmax",     "greedy",      "dist",
+                                         "mirostat",   "p-less",    "mirostat-v2", "adaptive-p",  "top-h",
+                                         "min-k",      "smoothing", "log-softmax", "top-p-decay", "gumbel" };
     stage t;
     bool good = stage_make(&t);
     const bool cpu = !strcmp(samp_gpu_device_name(t.gpu[0]), "cpu");
@@ -1442,6 +1510,7 @@ static bool errors(void)
     X(logprobs_where)                                                                                                \
     X(nan_anywhere)                                                                                                  \
     X(sigma_at_the_cut)                                                                                              \
+    X(above_the_maximum)                                                                                             \
     X(sides_change)                                                                                                  \
     X(long_rows)
 

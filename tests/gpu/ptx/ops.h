@@ -60,6 +60,7 @@
     X(mul, "mul.lo.i", 2, A *B)                                                                                      \
     X(mad, "mad.lo.i", 3, A *B + C)                                                                                  \
     X(vadd, "vadd.u32.u32.u32.add", 3, A + B + C)                                                                    \
+    X(vsub, "vsub.u32.u32.u32.add", 3, A - B + C)                                                                    \
     X(brev, "brev.b32", 1, reversed((u32)A))                                                                         \
     X(clz32, "clz.b32", 1, (u32)A ? (u64)__builtin_clz((u32)A) : 32)                                                 \
     X(clz64, "clz.b64", 1, A ? (u64)__builtin_clzll(A) : 64)                                                         \
