@@ -820,6 +820,31 @@ static void same_merges(const unsigned char *a, const unsigned char *b, const un
     free(part);
 }
 
+/* A rank's status is that of the merge, the nearer to 0 of two, and takes no message for another: all ranks count. */
+static void test_statuses_are_merged(void **state)
+{
+    (void)state;
+    source s = source_stream(300);
+    world *w = small_world(&s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    static const int said[] = { SAMP_OK, SAMP_E_FULL, SAMP_E_NAN };
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]), SAMP_OK);
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+        sampi_wire_put(bytes[rank] + SAMPI_AT_STATUS, (uint32_t)said[rank], 4);
+    }
+    for (size_t rank = 1; rank < 3; rank++) {
+        samp_shard_merge(bytes[0], bytes[rank], n[0]);
+        assert_int_equal(sampi_wire_u32(bytes[0] + SAMPI_AT_STATUS), (uint32_t)said[rank]);
+        assert_int_equal(sampi_wire_u32(bytes[0] + SAMPI_AT_RANKS), rank + 1);
+    }
+    same_merges(bytes[0], bytes[1], bytes[2], n[0]);
+    assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_NAN);
+    drop_world(w);
+    free(w);
+}
+
 /* Rounds of real messages; in some of the runs bytes of one of them are changed. Ranks that get the same message, of
    whatever bytes, go on alike and come to an end. */
 static void test_merge(void **state)
@@ -1032,6 +1057,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_one_row_is_wrong),
         cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_statuses_are_merged),
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_lost_status),
         cmocka_unit_test(test_callbacks),
