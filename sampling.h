@@ -19131,10 +19131,9 @@ static void sampi_drop_entries(sampi_matcher *m)
     m->n_bits = 0;
 }
 
-/* Forget the states, but the dead one. */
-static void sampi_drop_states(sampi_matcher *m)
+/* States, of which there are none: the dead one. */
+static void sampi_begin_states(sampi_matcher *m)
 {
-    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
@@ -19172,11 +19171,36 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
     }
 }
 
+/* The states of the held items, made anew in the fresh tree; until all are there, nothing of the old ones is gone: a
+   fault on the way leaves the matcher as it was. to [n_nodes + n_held]: new numbers of nodes, and room. */
+static void sampi_sweep_states(sampi_matcher *m, const sampi_tree *fresh, int32_t *to)
+{
+    sampi_matcher old = *m;
+    sampi_vec *now[] = { &m->states, &m->next, &m->calls, &m->classes };
+    sampi_vec *before[] = { &old.states, &old.next, &old.calls, &old.classes };
+    int32_t *held = to + old.tree.nodes.n, n_held = sampi_n_held(m);
+    m->tree = *fresh;
+    for (int i = 0; i < 4; i++) memset(now[i], 0, sizeof *now[i]);
+    sampi_begin_states(m);
+    for (int32_t i = 0; i < n_held; i++)
+        held[i] = sampi_state_of(m, to[sampi_lex_at(&old, sampi_held_at(m, i)->state)->node]);
+    sampi_tree_free(m->status ? &m->tree : &old.tree);
+    for (int i = 0; i < 4; i++) sampi_vec_free(m->status ? now[i] : before[i]);
+    if (m->status) {
+        m->tree = old.tree;
+        for (int i = 0; i < 4; i++) *now[i] = *before[i];
+        memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+        return;
+    }
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    for (int32_t i = 0; i < n_held; i++) sampi_held_at(m, i)->state = held[i];
+}
+
 /* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
     int32_t n = m->tree.nodes.n;
-    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to);
+    int32_t *to = (int32_t *)SAMP_MALLOC(((size_t)n + (size_t)sampi_n_held(m)) * sizeof *to);
     sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
     sampi_drop_entries(m);
     if (!to) sampi_fault(m, SAMP_E_NOMEM);
@@ -19187,20 +19211,10 @@ static void sampi_sweep_nodes(sampi_matcher *m)
         for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
         sampi_move_nodes(m, &fresh, to, n);
     }
-    if (m->status) {
+    if (m->status)
         sampi_tree_free(&fresh);
-        SAMP_FREE(to);
-        return;
-    }
-    sampi_tree old = m->tree;
-    m->tree = fresh;
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        sampi_held_at(m, i)->state = to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node];
-    sampi_drop_states(m);
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        sampi_held_at(m, i)->state = sampi_state_of(m, sampi_held_at(m, i)->state);
-    sampi_tree_free(&old);
+    else
+        sampi_sweep_states(m, &fresh, to);
     SAMP_FREE(to);
 }
 
@@ -19224,7 +19238,9 @@ static int sampi_matcher_begin(sampi_matcher *m)
     if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
     if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
-    if (sampi_matcher_bytes(m) > m->max_bytes && m->past_n.n) { /* rather go on than be able to go back */
+    bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
+    if (is_full && m->past_n.n) { /* rather go on than be able to go back */
+        m->status = SAMP_OK;
         m->past.n = m->past_n.n = 0;
         sampi_sweep_nodes(m);
     }
@@ -19593,7 +19609,7 @@ static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, siz
 static int sampi_matcher_make(sampi_matcher *m)
 {
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
-    sampi_drop_states(m);
+    sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
@@ -20108,8 +20124,11 @@ typedef struct sampi_schema {
     sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
 } sampi_schema;
 
+#ifndef SAMPI_SCHEMA_STEPS /* tests have fewer */
+#define SAMPI_SCHEMA_STEPS (1 << 17)
+#endif
+
 enum {
-    SAMPI_SCHEMA_STEPS = 1 << 17,
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
     SAMPI_SCHEMA_PREFIX = 4096,

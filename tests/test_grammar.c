@@ -50,7 +50,13 @@ static const char *const words[] = { "ab",       "abc",      "\"",   "{\"",  "\"
                                      "]}",       "foo",      "bar",  "1",    "123",   " ",      "  ",  "\n",
                                      "\xc3\xa9", "\xe2\x82", "\xac", "true", "a\"b",  "xx",     "xxx", "é\"}",
                                      "ab",       "aaaa",     "==",   "=\n",  "<tool>" };
-enum { N_WORDS = sizeof words / sizeof *words, EOG = 256 + N_WORDS, EMPTY_TOKEN, N_VOCAB };
+enum {
+    N_WORDS = sizeof words / sizeof *words,
+    EOG = 256 + N_WORDS,
+    EMPTY_TOKEN,
+    N_VOCAB,
+    N_MASK = (N_VOCAB + 31) / 32
+};
 
 static const char *word_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
@@ -1200,6 +1206,116 @@ static void test_no_memory(void **state)
     samp_grammar_free(g);
 }
 
+/* ---- hardship: too few steps, too little room, no memory, at every place of making a grammar and walking it ---- */
+
+typedef enum hardship { FEW_STEPS, LITTLE_ROOM, NO_BLOCK, N_HARDSHIPS } hardship;
+
+static void afflict(samp_sampler *s, hardship kind, int amount)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (kind == FEW_STEPS) m->max_steps = amount;
+    if (kind == LITTLE_ROOM) m->max_bytes = (size_t)amount * 300;
+    if (kind == NO_BLOCK) heap.fail_at = amount;
+}
+
+static void relieve(samp_sampler *s)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    m->max_steps = 1 << 24;
+    m->max_bytes = 1 << 26;
+    heap.fail_at = 0;
+}
+
+/* A call under hardship does what it does else, or says why not: then nothing has changed, and it can be made again. */
+#define THROUGH_HARDSHIP(s, kind, amount, call)                                                                      \
+    do {                                                                                                             \
+        afflict((s), (kind), (amount));                                                                              \
+        int hard = (call);                                                                                           \
+        relieve(s);                                                                                                  \
+        if (hard) assert_status(hard, (kind) == NO_BLOCK ? SAMP_E_NOMEM : SAMP_E_FULL);                              \
+        if (hard) assert_ok(call);                                                                                   \
+    } while (0)
+
+enum { HARD_TEXT = 60 };
+
+/* A text by byte, with its masks, and back again by as much as the sampler keeps. */
+static void walk_hard(const samp_grammar *g, const char *text, hardship kind, int amount, uint32_t (*want)[N_MASK])
+{
+    uint32_t bits[N_MASK];
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    assert_ok(samp_status(s, NULL));
+    if (amount % 2) assert_ok(samp_set_rollback(s, 4));
+    for (size_t i = 0;; i++) {
+        if (amount % 3) THROUGH_HARDSHIP(s, kind, amount, samp_grammar_mask(s, bits));
+        if (amount % 3 && memcmp(bits, want[i], sizeof bits))
+            test_fail(__FILE__, __LINE__, "%s: mask %zu is another one behind hardship %d, %d", text, i, (int)kind,
+                      amount);
+        if (!text[i]) break;
+        THROUGH_HARDSHIP(s, kind, amount, samp_accept(s, (uint8_t)text[i]));
+    }
+    assert_num(samp_grammar_is_complete(s), 1);
+    samp_free(s);
+}
+
+/* The whole of a grammar: it is read, walked in peace, and then under everything. */
+static void live_hard(samp_grammar_kind kind, const char *grammar, const char *text)
+{
+    static uint32_t want[HARD_TEXT][N_MASK];
+    long live = heap.live;
+    samp_grammar *g = NULL;
+    for (long at = 1; !g; at++) {
+        samp_grammar_error error;
+        heap.fail_at = at;
+        g = samp_grammar_init(kind, grammar, NULL, &error);
+        heap.fail_at = 0;
+        if (g) break;
+        if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", grammar, error.message);
+        assert_num(heap.live, live);
+    }
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    for (size_t i = 0;; i++) {
+        assert_ok(samp_grammar_mask(s, want[i]));
+        if (!text[i]) break;
+        if (samp_accept(s, (uint8_t)text[i])) test_fail(__FILE__, __LINE__, "%s refuses %s at %zu", grammar, text, i);
+    }
+    samp_free(s);
+    for (int kind_of = 0; kind_of < N_HARDSHIPS; kind_of++)
+        for (int amount = 1; amount < 2000; amount += 1 + amount / (kind_of == NO_BLOCK ? 4 : 12))
+            walk_hard(g, text, (hardship)kind_of, amount, want);
+    samp_grammar_free(g);
+    assert_num(heap.live, live);
+}
+
+static void test_hardship(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *grammar, *text;
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, json_gbnf, "{\"a\":[1,2.5e3,{\"b\":\"\\u00e9x\"}],\"c\":true}" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root? \")\" root? | [a-z]{2,5}", "((ab)abc)()" },
+        { SAMP_GRAMMAR_GBNF, "root ::= (a | b)* \"c\"\na ::= \"ab\"{1,3} a?\nb ::= [^c\\x80-\U0010ffff]+",
+          "abababxc" },
+        { SAMP_GRAMMAR_GBNF, "root ::= a a a\na ::= \"a\"? b?\nb ::= \"b\" a", "abbab" },
+        { SAMP_GRAMMAR_REGEX, "(?:a|b)*a(?:a|b){3}|[^ab]{2,}", "abbaabab" },
+        { SAMP_GRAMMAR_REGEX, "\\w+(?:\\.\\w+)*@[\\d.]{1,9}|x*", "ab.cd@1.2" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120},\"b\":{\"enum\":[\"x\",null,"
+          "2]}},"
+          "\"required\":[\"b\"],\"additionalProperties\":{\"type\":\"string\",\"maxLength\":4},\"minProperties\":2}",
+          "{\"zz\":\"abcd\",\"b\":null,\"a\":12}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"},\"maxItems\":3}", "[[[]],[]]" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"contains\":{\"const\":[]},\"maxItems\":2}", "[1,[]]" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"type\":\"string\",\"pattern\":\"^(?:\\\\S+\\\\s+){0,3}\\\\S+$\",\"maxLength\":30}", "\"ab c  d\"" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"patternProperties\":{\"^a\":{\"type\":\"null\"},\"b$\":false},\"maxProperties\":2}",
+          "{\"ac\":null,\"x\":[{}]}" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) live_hard(cases[i].kind, cases[i].grammar, cases[i].text);
+}
+
 /* The tree's own nodes: both, not, and lists of members. */
 static samp_grammar *grammar_of(sampi_node (*build)(sampi_tree *))
 {
@@ -1663,6 +1779,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hostile_texts),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hardship),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
