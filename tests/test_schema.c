@@ -4,6 +4,9 @@
 #define SAMPLING_GRAMMAR
 #define HEAP_HERE
 #include "heap.h"
+#include <stdint.h>
+static int64_t most_steps = 1 << 17;
+#define SAMPI_SCHEMA_STEPS most_steps
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
@@ -168,9 +171,36 @@ static void check_documents(const samp_grammar *g, const schema_case *c, const c
     }
 }
 
+/* With every block of memory failing once, and with too few steps: a status, and nothing is lost. */
+static void check_hardship(const schema_case *c)
+{
+    samp_grammar_error error;
+    samp_grammar *g = NULL;
+    const int64_t enough = most_steps;
+    long live = heap.live;
+    for (long at = 1; !g; at++) {
+        heap.fail_at = at;
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        heap.fail_at = 0;
+        if (g) break;
+        if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+        assert_num(heap.live, live);
+    }
+    samp_grammar_free(g);
+    g = NULL;
+    for (most_steps = 0; !g; most_steps += 1 + most_steps / 8) {
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        if (!g && error.status != SAMP_E_RANGE) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+    }
+    samp_grammar_free(g);
+    most_steps = enough;
+    assert_num(heap.live, live);
+}
+
 static void check_cases(const schema_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        check_hardship(&cases[i]);
         samp_grammar *g = compile(cases[i].schema, cases[i].options);
         check_documents(g, &cases[i], cases[i].valid, true);
         check_documents(g, &cases[i], cases[i].invalid, false);
