@@ -886,6 +886,84 @@ static void test_merge(void **state)
     }
 }
 
+/* A word of a message, before it is merged or behind that, is another one. */
+typedef struct change {
+    unsigned round;
+    size_t word;
+    int how;
+    bool merged;
+} change;
+
+enum { N_CHANGES = 10 };
+
+static uint32_t changed_word(uint32_t x, int how)
+{
+    static const uint32_t words[] = { 0, 1, 0x7f800000u, 0x7fc00000u, 0xff800000u, UINT32_MAX, 0xff7fffffu };
+    return how < 7 ? words[how] : how == 7 ? x + 1 : how == 8 ? x - 1 : x ^ 0x80000000u;
+}
+
+/* Ranks of which one has said something else, or that were told so: they go on alike, and come to an end with tokens that
+   there are, or with a status. False: there is no such round, or no such word. */
+static bool play_changed(const traffic *t, uint64_t number, const change *c)
+{
+    source s = source_seed(test_seed() + number);
+    world *w = (world *)calloc(1, sizeof *w);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    bool met = false;
+    w->n_vocab = w->stride = 1500;
+    w->n_ranks = 2;
+    w->n_rows = 2;
+    w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+    for (size_t r = 0; r < w->n_rows; r++) {
+        w->one[r] = t->make();
+        make_long_row(&s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
+    }
+    if (number % 3 == 0) make_told(w, &s);
+    make_ranks(w, &s);
+    for (size_t k = 0; k < 2; k++)
+        assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+    for (unsigned round = 0;; round++) {
+        for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+        assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
+        if (!bytes[0]) break;
+        bool now = round == c->round && 4 * c->word + 4 <= n[0];
+        unsigned char *at = bytes[1] + 4 * c->word;
+        if (now && !c->merged) sampi_wire_put(at, changed_word(sampi_wire_u32(at), c->how), 4);
+        assert_true(exchange(w, bytes, n, &s));
+        if (now && c->merged) sampi_wire_put(at, changed_word(sampi_wire_u32(at), c->how), 4);
+        if (now) memcpy(bytes[0], bytes[1], n[0]);
+        met |= now;
+        int status = samp_shard_take(w->shard[0]);
+        assert_int_equal(samp_shard_take(w->shard[1]), status);
+    }
+    for (size_t r = 0; r < w->n_rows; r++) {
+        assert_int_equal(w->out[0][r], w->out[1][r]);
+        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
+        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
+    }
+    drop_world(w);
+    free(w);
+    return met;
+}
+
+/* Each word of what a round begins with, for all kinds of chains. */
+static void test_changed_words(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    int every = (int)amount(1, 7);
+    real_rows_load(REAL_ROWS_PATH);
+    for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++) {
+        bool met = true;
+        for (unsigned round = 0; met && round < 12; round++)
+            for (size_t word = 0; word < 40 && (met || word > 0); word++) {
+                change c = { round, word, (int)(number % N_CHANGES), number / N_CHANGES % 2 == 0 };
+                for (; c.how < N_CHANGES; c.how += every) met = play_changed(&TRAFFIC[i], number++, &c);
+            }
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ callbacks
    Ranks are threads; what carries their messages is memory. */
 
@@ -1051,17 +1129,12 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),      cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_one_rank_is_wrong),   cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),    cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_statuses_are_merged), cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_changed_words),       cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),           cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
