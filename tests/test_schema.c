@@ -138,6 +138,78 @@ static void test_json_edges(void **state)
     assert_num(error.column, 2);
 }
 
+/* A text of room for some thousands of words. */
+enum { MANY = 4300, ROOM = 1 << 18 };
+typedef struct page {
+    char text[ROOM];
+    size_t n;
+} page;
+
+static void put(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(p->text + p->n, ROOM - p->n, format, list);
+    va_end(list);
+    assert_true(n >= 0 && p->n + (size_t)n < ROOM);
+    p->n += (size_t)n;
+}
+
+/* Strings, or members' names, that all want the same corner of a table: they are refused when looking for a place takes
+   too long, and only then. */
+static void test_json_attacks(void **state)
+{
+    (void)state;
+    page *p = (page *)calloc(1, sizeof *p);
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_non_null(p);
+    for (int n_words = SAMPI_JSON_PROBES; n_words <= MANY; n_words += MANY - SAMPI_JSON_PROBES) {
+        char word[20];
+        uint32_t mask = 2 * 8192 - 1; /* of the 4,301 nodes at most */
+        int made = 0;
+        p->n = 0;
+        put(p, "[");
+        for (int i = 0; made < n_words; i++) {
+            snprintf(word, sizeof word, "%d", i);
+            if (((uint32_t)sampi_checksum(word, strlen(word)) & mask) >= SAMPI_JSON_PROBES) continue;
+            put(p, "%s\"%s\"", made++ ? "," : "", word);
+        }
+        put(p, "]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, n_words == MANY ? SAMP_E_FORMAT : SAMP_OK);
+        if (status)
+            assert_text(error.message, "too many strings collide");
+        else
+            sampi_json_free(&doc);
+    }
+    int32_t chosen[MANY], n = 0;
+    for (int32_t name = 0; n < MANY;
+         name++) { /* behind the array, which numbers the names, node 1 + 20,000 is the object */
+        uint64_t key = ((uint64_t)20002 << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+        if (((uint32_t)(key >> 32) & (2 * 8192 - 1)) < SAMPI_JSON_PROBES) chosen[n++] = name;
+        assert_true(name < 20000);
+    }
+    for (int few = 0; few < 2; few++) {
+        p->n = 0;
+        put(p, "[[");
+        for (int i = 0; i < 20000; i++) put(p, "%s\"%d\"", i ? "," : "", i);
+        put(p, "],{");
+        for (int i = 0; i < (few ? 4090 : MANY); i++) put(p, "%s\"%d\":0", i ? "," : "", (int)chosen[i]);
+        for (int i = few ? 4090 : MANY; i < MANY; i++) put(p, ",\"x%d\":0", i); /* as many, elsewhere */
+        put(p, "}]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, few ? SAMP_OK : SAMP_E_FORMAT);
+        if (status)
+            assert_text(error.message, "too many names collide");
+        else
+            sampi_json_free(&doc);
+    }
+    free(p);
+    assert_status(sampi_json_read(&doc, "", SAMPI_JSON_BYTES + 1, &error), SAMP_E_RANGE);
+    assert_status(sampi_json_read(&doc, "\"\\\0\"", 4, &error), SAMP_E_FORMAT);
+}
+
 /* ------------------------------------------------------------------------------------------------- schemas */
 
 /* Documents one behind the other, each on a line of its own. */
@@ -807,15 +879,15 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_types),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_objects),         cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_applicators),     cmocka_unit_test(test_references),
-        cmocka_unit_test(test_opposites),       cmocka_unit_test(test_options),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),   cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),   cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_options),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
