@@ -583,6 +583,7 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     if (moves) sampi_save_state(s);
     int status = candidates(&cur, p->work, row, n);
     samp_token steps = chosen(&cur, status ? status : sampi_apply_steps(s, &cur));
+    const float mu = s->now.mu;
     placed at = place(&p->shelf, row, n, (unsigned)(p->n_rows % 24), p->n_rows % 2 ? NAN : FLT_MAX);
     bool good = want == DEFINED || steps == want;
     if (!good) report(p, "the definition gives %d, not %d\n", (int)steps, (int)want);
@@ -593,8 +594,10 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
         if (moves) sampi_restore_state(s);
         samp_set_position(chain, position);
         samp_token got = samp_draw(chain, at.row, n);
-        good = got == steps;
-        if (!good) report(p, "%s: samp_draw %d, by definition %d\n", p->isa.name[i], (int)got, (int)steps);
+        good = got == steps && (got < 0 || bits_of(s->now.mu) == bits_of(mu));
+        if (!good)
+            report(p, "%s: samp_draw %d, by definition %d; mu %a, %a\n", p->isa.name[i], (int)got, (int)steps,
+                   (double)s->now.mu, (double)mu);
     }
     if (good) return true;
     report_case(p, chain, row, n);
