@@ -39,7 +39,7 @@ def play(out, name):
     """Builds a test program and runs it; its counts are in its folder, or in that of the library it needs."""
     fuzzer = name in FUZZERS
     source = os.path.join(ROOT, "tests", "gpu" * (name == "test_gpu") + "fuzz" * fuzzer, name + ".c")
-    inside = "define SAMPLING_IMPLEMENTATION" in open(source).read()
+    inside = fuzzer or "define SAMPLING_IMPLEMENTATION" in open(source).read()
     folder = os.path.join(out, name if inside else "library")
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, name)

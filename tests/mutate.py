@@ -161,7 +161,8 @@ class Bench:
         shutil.copy(os.path.join(self.folder, t + ".o"), os.path.join(self.folder, "plain"))
         about = {"stamp": self.stamp(t), "compile": cost, "seconds": 0.0, "code": {}, "runs": {}}
         if t not in self.linked:
-            os.makedirs(where, exist_ok=True)
+            shutil.rmtree(where, ignore_errors=True)
+            os.makedirs(where)
             run(["gcc", *FLAGS, "--coverage", "-c", self.sources[t], "-o", f"cover/{t}/program.o"], self.folder)
             about["code"] = {h: [l["line_number"] for l in of] for h, of in cover.told(where + "/program.gcno")}
         if t != "library":
