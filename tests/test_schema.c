@@ -618,6 +618,73 @@ static void test_opposites(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* Keywords that meet others of their kind, numbers that differ in their last part only, references of all spellings. */
+static void test_together(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minLength\":2.0,\"maxLength\":99999999999999}", "\"ab\"\n1", "\"a\"", NULL },
+        { "{\"enum\":[1,-1,10,1.0,12,21,1e+2,0.5]}", "1\n-1\n10\n12\n21\n100\n0.5", "2\n120\n-10\n5", NULL },
+        { "{\"allOf\":[{\"minLength\":2},{\"maxLength\":5},{\"minLength\":3,\"maxLength\":4}]}",
+          "\"abc\"\n\"abcd\"\nnull", "\"ab\"\n\"abcde\"", NULL },
+        { "{\"minLength\":5,\"maxLength\":3}", "1\n[]", "\"abcd\"\n\"\"", NULL },
+        { "{\"allOf\":[{\"maxLength\":5},{\"maxLength\":3},{\"pattern\":\"a\"},{\"minLength\":2}]}",
+          "\"ab\"\n\"xxa\"", "\"a\"\n\"xxx\"\n\"axxx\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^a-c\\\\u0000-\\\\u002f]$\"}", "\"d\"\n\"0\"", "\"b\"\n\"-\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^x-\\\\uffff]$\"}", "\"w\"", "\"x\"\n\"\xc3\xa9\"", NULL },
+        { "{\"dependencies\":{\"a\":\"b\",\"c\":[\"a\"]},\"properties\":{\"a\":{},\"b\":{},\"c\":{}}}",
+          "{}\n{\"a\":1,\"b\":2}\n{\"b\":2}", "{\"a\":1}\n{\"c\":1}", NULL },
+        { "{\"allOf\":[{\"patternProperties\":{\"^a\":{}}},{\"patternProperties\":{\"^a\":{\"type\":\"null\"}}}]}",
+          "{\"ab\":null}\n{\"b\":1}", "{\"ab\":1}", NULL },
+        { "{\"allOf\":[{\"minProperties\":1},{\"minProperties\":2},{\"maxProperties\":3},{\"maxProperties\":2}],"
+          "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"c\":3}", "{\"a\":1}\n{}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"minProperties\":3,\"maxProperties\":2}", "[]", "{}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"required\":[\"a\",\"b\",\"c\"],\"maxProperties\":2}", "1",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"properties\":{\"a\":{\"type\":\"number\"}},\"enum\":[{\"a\":1},{\"b\":2},{\"a\":\"x\"}]}",
+          "{\"a\":1}\n{\"b\":2}", "{\"a\":\"x\"}\n{}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"maxProperties\":1}", "{\"a\":1}\n{\"b\":1}\n{}", "{\"a\":1,\"b\":1}",
+          "ordered" },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"],\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":1}\n{\"b\":1}", "{\"b\":1,\"a\":1}\n{\"a\":1}", "ordered" },
+        { "{\"allOf\":[{\"prefixItems\":[{\"const\":1}]},{\"prefixItems\":[{},{\"const\":2}]}]}",
+          "[1,2]\n[1]\n[]\n[1,2,3]", "[2]\n[1,3]", NULL },
+        { "{\"items\":{\"enum\":[1,2,3]},\"uniqueItems\":true,\"minItems\":2,\"maxItems\":3}", "[1,2]\n[3,1,2]",
+          "[1]\n[1,1]\n[1,2,3,1]", NULL },
+        { "{\"items\":{\"enum\":[1,2]},\"uniqueItems\":true,\"minItems\":3}", "1", "[1,2]\n[1,2,1]", NULL },
+        { "{\"items\":{\"type\":\"number\"},\"uniqueItems\":false}", "[1,1]", "[\"a\"]", NULL },
+        { "{\"allOf\":[{\"minItems\":1},{\"minItems\":2},{\"maxItems\":3},{\"maxItems\":2}]}", "[1,2]",
+          "[1]\n[1,2,3]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":1}", "{}", "[1]\n[1,1]\n[]", NULL },
+        { "{\"enum\":[[1],[2,3]],\"items\":{\"maximum\":2}}", "[1]", "[2,3]\n[2]", NULL },
+        { "{\"enum\":[[1],[2,3],[]],\"prefixItems\":[{\"const\":2}]}", "[2,3]\n[]", "[1]", NULL },
+        { "{\"unevaluatedItems\":true,\"unevaluatedProperties\":true,\"uniqueItems\":false}", "[1,1]\n{\"a\":1}", "",
+          NULL },
+        { "{\"not\":{\"type\":\"object\",\"maxProperties\":0}}", "{\"a\":1}\n[]", "{}", NULL },
+        { "{\"not\":{\"type\":\"object\",\"additionalProperties\":true}}", "[]\n1", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"properties\":{}}}", "", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"items\":true}}", "", "[]\n[1]", NULL },
+        { "{\"$ref\":\"#/$defs/a~1b~0/anyOf/1\",\"$defs\":{\"a/b~\":{\"anyOf\":[{},{\"type\":\"null\"}]}}}", "null",
+          "1", NULL },
+        { "{\"$ref\":\"#two\",\"$defs\":{\"a\":{\"$anchor\":\"one\",\"type\":\"null\"},\"b\":{\"$anchor\":\"two\","
+          "\"type\":"
+          "\"string\"},\"$anchor\":{\"type\":\"number\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/"
+          "schema#\",\"$ref\":\"#two\",\"definitions\":{\"a\":{\"$id\":\"#one\"},"
+          "\"b\":{\"$id\":\"#tow\"},\"d\":{\"$id\":\"xtwo\"},\"c\":{\"$id\":\"#two\",\"type\":\"string\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$id\":\"http://x.org/a/b\",\"$ref\":\"c\",\"$defs\":{\"c\":{\"$id\":\"http://x.org/a/"
+          "c\",\"type\":\"null\"},"
+          "\"d\":{\"$id\":5},\"enum\":[{\"$id\":\"c\"}]}}",
+          "null", "1", NULL },
+        { "{\"properties\":{\"$id\":{\"type\":\"null\"},\"enum\":{\"type\":\"null\"}},\"const\":{\"$id\":null}}",
+          "{\"$id\":null}", "{}\n{\"$id\":1}", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -691,6 +758,31 @@ static void test_refusals(void **state)
           SAMP_E_RANGE, ":" },
         { "{\"$recursiveRef\":\"#\"}", SAMP_E_UNSUPPORTED, "/$recursiveRef:" },
         { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
+        { "{\"properties\":{\"\\u0001\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/?/type:" },
+        { "{\"anyOf\":[1,1,1,1,1,1,1,1,1,1,1,{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/0:" },
+        { "{\"anyOf\":[{},{},{},{},{},{},{},{},{},{},{},{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/11/type:" },
+        { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: no type" },
+        { "{\"minLength\":1e0}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1.0x}", SAMP_E_FORMAT, "expected" },
+        { "{\"multipleOf\":-2}", SAMP_E_FORMAT, "/multipleOf:" },
+        { "{\"$ref\":5}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"abc\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"{x\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/7\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/999999999999\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/x\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/title/a\",\"title\":\"b\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/a~\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"not\":{\"required\":[\"a\",5]},\"type\":\"object\"}", SAMP_E_FORMAT, "/not/required/1:" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"minContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"maxContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"patternProperties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{},\"g\":{},\"h\":{},\"i\":{},"
+          "\"j\":{},\"k\":{}}}",
+          SAMP_E_UNSUPPORTED, "/patternProperties/k:" },
+        { "{\"$schema\":\"http://json-schema.org/draft-08/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
@@ -879,15 +971,16 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),   cmocka_unit_test(test_json_attacks),
-        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),   cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
