@@ -5,10 +5,10 @@
    cover.py FOLDER [TEST...]
 
 With TEST (test_kv, test_gpu) only these are run, and added to what is in the folder, of the same headers. A branch is
-one of a function's: a kernel's counts once for each instruction set. Of what is put into other functions, with
-constants for its parameters, gcov does not tell the functions: there a line counts as taken both ways or not. What
-nothing can reach is in tests/cover.txt, with its reason, and is not counted; what is left is in FOLDER/missed. An entry
-that a test does reach is told, and fails.
+one of a function's; one text that is compiled for each instruction set counts once, since the tests play every set
+alike. Of what is put into other functions, with constants for its parameters, gcov does not tell the functions: there a
+line counts as taken both ways or not. What nothing can reach is in tests/cover.txt, with its reason, and is not counted;
+what is left is in FOLDER/missed. An entry that a test does reach is told, and fails.
 """
 import collections, glob, json, os, re, shutil, subprocess, sys
 
@@ -75,7 +75,7 @@ def counts(out):
         for header, of in told(data, "-b"):
             for l in of:
                 lines[header][l["line_number"]] += l["count"]
-                name = l.get("function_name", "")
+                name = re.sub(r"_(generic|sse2|avx2|avx512)$", "", l.get("function_name", ""))
                 for i, b in enumerate(l["branches"]):
                     branches[header][l["line_number"], name, i if name else i % 2] += b["count"]
     return lines, branches
