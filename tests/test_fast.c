@@ -545,6 +545,8 @@ static bool long_rows(void)
     for (size_t k = 0; k < n_summing; k++)
         for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
             failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5, SAMP_RNG_PHILOX);
+    for (int i = 0; i < 2 * N_LONG_CHAINS && failures < MAX_FAILURES; i++) /* distances that no float has */
+        failures += !long_row(&p, i / 2, i % 2 ? ROW_HUGE : ROW_DENORMAL, 5000 + (size_t)i, 2.0, SAMP_RNG_PHILOX);
     return end(&p, failures == 0, "long rows");
 }
 
