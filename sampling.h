@@ -2745,11 +2745,16 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-#define SAMPI_OP                SAMPI_INLINE SAMPI_T
-#define SAMPI_UNROLL_4          _Pragma("GCC unroll 4")
-#define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
-#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
-#define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_OP       SAMPI_INLINE SAMPI_T
+#define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
+#define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
+#if defined(__clang__)
+#define SAMPI_UNROLL_ALL _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four as they are */
+#else
+#define SAMPI_UNROLL_ALL SAMPI_UNROLL_4
+#endif
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* of the four vectors of a step */
+#define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
@@ -2794,7 +2799,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
      loadq_where          what stands there, or 0, for this half
-     tally total          a count: with those that two comparisons hold for; as a number. { 0 } is that of nothing
+     tally tally4 total   a count: with those that two comparisons, or four, hold for; as a number. { 0 } is that of
+                          nothing
      widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
@@ -2906,7 +2912,12 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
-SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount(_mm512_kunpackw(a, b)); }
+SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in)
+{
+    return n + (V(t))__builtin_popcountll(
+                   _mm512_kunpackd(_mm512_kunpackw(in[0], in[1]), _mm512_kunpackw(in[2], in[3])));
+}
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
     { return _mm512_mask_loadu_ps(V(all)(-INFINITY), (__mmask16)((((uint64_t)1 << left) - 1) >> at), x); }
@@ -3152,6 +3163,7 @@ SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     { return V(row)(x, dtype, mask, i + at); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n - ((V(i))a + (V(i))b); }
+SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in) { return V(tally)(V(tally)(n, in[0], in[1]), in[2], in[3]); }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 #endif
 /* clang-format on */
@@ -3352,25 +3364,27 @@ SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
     }
 }
 
+/* collect of the SAMPI_W elements from `at`. */
+SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
+                              float *x_out, int32_t *id_out)
+{
+    V(f) v = V(load)(x + at);
+    V(i) token = id ? V(loadi)(id + at) : V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)at);
+    return V(pack)(v, token, V(lt_and)(V(ge)(v, lo), v, hi), x_out, id_out);
+}
+
 SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
                                  float *x_out, int32_t *id_out)
 {
     const V(f) lo = V(all)(floor), hi = V(all)(below);
-    const V(i) step = V(loadi)(SAMPI_STEP);
     size_t kept = 0, i = 0;
     for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        V(f) v[4];
         V(m) in[4];
-        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
-        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
+        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
         if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
-        SAMPI_FOUR
-        {
-            size_t at = i + (size_t)(SAMPI_W * k);
-            V(i) token = id ? V(loadi)(id + at) : step + V(alli)((uint32_t)base + (uint32_t)at);
-            kept += V(pack)(v[k], token, V(lt_and)(in[k], v[k], hi), x_out + kept, id_out + kept);
-        }
+        SAMPI_FOUR kept += V(collect_at)(x, id, base, i + (size_t)(SAMPI_W * k), lo, hi, x_out + kept, id_out + kept);
     }
+    for (; i + SAMPI_W <= n; i += SAMPI_W) kept += V(collect_at)(x, id, base, i, lo, hi, x_out + kept, id_out + kept);
     return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
                                        x_out + kept, id_out + kept);
 }
@@ -3398,9 +3412,16 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     const V(f) lo = V(all)(floor);
     V(t) count = { 0 };
     V(f) v[4];
-    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+    V(m) in[4];
+    size_t i = 0;
+    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
+        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
+        count = V(tally4)(count, in);
+    }
+    if (i < n) { /* lists are short, and many are searched: not one by one */
         V(take)(x + i, n - i, 4, v);
-        for (int k = 0; k < 4; k += 2) count = V(tally)(count, V(ge)(v[k], lo), V(ge)(v[k + 1], lo));
+        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
+        count = V(tally4)(count, in);
     }
     return V(total)(count);
 }
@@ -3566,9 +3587,10 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i);
-        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
+    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
+        V(f) v[4];
+        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
+        SAMPI_FOUR V(store)(out + i + SAMPI_W * k, V(min)(V(max)(v[k] * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
@@ -8350,12 +8372,27 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
     if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
 
+/* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
+static bool sampi_has_doubled_few(const samp_token_data_array *cur)
+{
+    enum { BITS = 1 << 12 };
+    uint32_t seen[BITS / 32] = { 0 };
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t at = (uint32_t)cur->data[i].id % BITS, bit = (uint32_t)1 << at % 32;
+        for (size_t k = 0; (seen[at / 32] & bit) && k < i; k++)
+            if (cur->data[k].id == cur->data[i].id) return true;
+        seen[at / 32] |= bit;
+    }
+    return false;
+}
+
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
 static bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
     uint32_t seen[WINDOW / 32];
+    if (cur->size <= SAMPI_TILE) return sampi_has_doubled_few(cur);
     for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
         memset(seen, 0, sizeof seen);
         next = SAMP_MAX_VOCAB;
@@ -9168,6 +9205,7 @@ static size_t sampi_find_id(const sampi_row *row, samp_token id)
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id) return row->n_change; /* of lists in order */
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
@@ -9344,24 +9382,51 @@ static uint64_t sampi_mass_above(const sampi_values *values, float floor)
                      : values->k->count(values->x, values->n, floor);
 }
 
+/* Room for the few of them that a search has come down to. */
+typedef struct sampi_few {
+    float x[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16];
+    uint64_t w[SAMPI_TILE + 16];
+} sampi_few;
+
+/* Leave only the values in [low, high), if they are few. Returns the mass from high on, which is counted out then. */
+static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
+{
+    const sampi_kernels *k = values->k;
+    if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
+    uint64_t beyond = sampi_mass_above(values, high);
+    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
+    values->x = few->x;
+    if (!values->w) return beyond;
+    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
+    values->w = few->w;
+    return beyond;
+}
+
 /* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
    value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
-   goes down from the top with steps that double: what is looked for is rarely far from there. */
-static float sampi_find_value(const sampi_values *values, uint64_t want, uint64_t enough, int32_t fine)
+   goes down from the top with steps that double: what is looked for is rarely far from there. (From 0, the best of
+   scores, it is.) */
+static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
 {
     const int32_t lowest = sampi_key(-FLT_MAX);
-    int32_t low = sampi_key(values->top), high = low + 1, step = 1 << 16; /* the mass at high is less than wanted */
-    uint64_t mass = sampi_mass_above(values, values->top);
+    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than wanted */
+    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
+    sampi_values values = *all;
+    sampi_few few;
+    uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
     while (mass < want) {
         if (low == lowest) return -FLT_MAX;
         high = low;
         low = (int64_t)low - lowest > step ? low - step : lowest;
         if (step < 1 << 28) step *= 2;
-        mass = sampi_mass_above(values, sampi_unkey(low));
+        mass = sampi_mass_above(&values, sampi_unkey(low));
     }
-    while ((int64_t)high - low > fine && mass > enough) {
+    for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
         int32_t middle = sampi_middle(low, high);
-        uint64_t mass_middle = sampi_mass_above(values, sampi_unkey(middle));
+        if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
+            beyond = sampi_narrow(&values, sampi_unkey(low), sampi_unkey(high), &few);
+        uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
         if (mass_middle < want) {
             high = middle;
         } else {
@@ -9602,18 +9667,25 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-/* Z and S as they are, as a range with equal ends: where an estimate has left a doubt, and for what needs none
-   (compact rows: sampi_range_of). The floor is no matter to them: below it nothing is left out. Counts in n_exact. */
-static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+/* Z and S as they are, with the maximum in *range, as a range with equal ends. Returns the mass from `floor` on. */
+static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor, bool with_s, sampi_range *range)
 {
-    sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
+    sampi_sums sums = sampi_row_sums(row, range->max, floor, with_s);
+    range->z_lo = range->z_hi = (double)sums.z;
+    range->s_lo = range->s_hi = (double)sums.s;
+    range->z = sums.z;
+    range->is_exact = true;
+    return sums.above;
+}
+
+/* The same where an estimate has left a doubt, and for what needs none (compact rows: sampi_range_of). The floor is no
+   matter to them: below it nothing is left out. Counts in n_exact. */
+static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+{
     sampi_range range;
     if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
     range.max = max;
-    range.z_lo = range.z_hi = (double)sums.z;
-    range.s_lo = range.s_hi = (double)sums.s;
-    range.z = sums.z;
-    range.is_exact = true;
+    (void)sampi_exact_above(row, row->floor, with_s, &range);
     return range;
 }
 
@@ -10286,21 +10358,13 @@ static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with
     return t;
 }
 
-/* The band's tokens in a compact row. Returns the mass of [in_low, in_high). */
+/* The band's tokens in a compact row. Returns the mass of those from in_high on. */
 static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
-    uint64_t w[SAMPI_TILE + 16], inner = 0;
-    size_t n = 0;
-    for (size_t i = 0; i < row->n; i += SAMPI_TILE) {
-        const float *x = row->x + i;
-        size_t len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
-        k->weights(x, len, max, w, NULL);
-        inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
-        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, t->y + n, t->place + n);
-        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, t->y + n, t->place + n);
-    }
-    return inner;
+    size_t n = k->collect(row->x, NULL, 0, row->n, band->low, band->in_low, t->y, t->place);
+    size_t high = k->collect(row->x, NULL, 0, row->n, band->in_high, INFINITY, t->y + n, t->place + n);
+    return k->weights(t->y + n, high, max, t->w + n, NULL);
 }
 
 /* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
@@ -10414,27 +10478,30 @@ static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, con
 }
 
 /* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, nothing has changed. */
-static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
+   exact and leaves a doubt, no token has changed. A band that leaves an inner part needs the mass of it: that pass
+   makes the range exact. */
+static sampi_found sampi_typical_cut(sampi_row *row, sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
-    const sampi_range *range = &typical->range;
+    sampi_range *range = &typical->range;
     bool is_whole = sampi_band_is_whole(band);
     size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
-    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
-    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1, inner = 0;
-    double off;
-    sampi_order order = sampi_typical_order(range, &off);
+    uint64_t inner = 0;
     if (!is_whole) {
         n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        inner = sampi_exact_above(row, band->in_low, true, range);
     }
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1;
+    double off;
+    sampi_order order = sampi_typical_order(range, &off);
     sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
     if (is_whole)
         memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner = sampi_band_tokens(row, range->max, band, &t);
+        inner -= sampi_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
     want = sampi_missing(want, inner);
     min_keep = (size_t)sampi_missing(min_keep, n_inner);
@@ -10519,7 +10586,6 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     if (status) return status;
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
-        if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;
@@ -10530,6 +10596,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
         }
     }
     sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
     (void)sampi_typical_cut(row, &typical, &all);
     return SAMP_OK;
 }

@@ -27,7 +27,8 @@ fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k 
 fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
-fast|sse2|V(count)|a vector left out|s/k < 4/k < 2/
+fast|sse2|V(count)|a vector left out|s/SAMPI_W \* k/SAMPI_W * (k | 1)/
+fast|avx512|V(count)|the end left out|s/i < n/i < 0/
 fast|avx512|V(exp)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exp)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
@@ -37,7 +38,7 @@ fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= S
 math|avx512|V(probs)|one half twice|s/V(narrow)(a, b)/V(narrow)(a, a)/
 math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
-fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
+fast|avx2|V(scale)|too low is -infinity|s/V(max)(v\[k\] \* vr, low)/v[k] * vr/
 fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
 fast|avx512|V(widen)|one half twice|s/v, 1)/v, 0)/
@@ -84,8 +85,8 @@ fast|sse2|V(pad)|the tail lacks its last element|s/left \* sizeof/(left - 1) * s
 fast|avx512|V(pad)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
 fast|avx512|V(rest)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
 fast|avx2|V(rest)|from the first vector always|s/(uint32_t)at/0/
-fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(in\[k\], v\[k\], hi)/V(lt_and)(in[k], lo, v[k])/
-fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
+fast|avx512|V(collect_at)|> instead of >=|s/v, hi), x/lo, v), x/
+fast|sse2|V(collect_at)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
@@ -96,7 +97,8 @@ fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
 fast|avx512|sampi_envelope_floor|far ones are not left out|s/return least > floor ? least : floor/return floor/
 fast|avx512|sampi_least|one above the least|s/unkey((int32_t)hi)/unkey((int32_t)hi + 1)/
 fast|avx512|V(loadq_where)|the other half|s/half ? m >> 8 : m/half ? m : m >> 8/
-fast|avx512|V(tally)|one comparison only|s/a << 16 | b/b/
+fast|avx512|V(tally)|one comparison only|s/kunpackw(a, b)/kunpackw(0, b)/
+fast|avx512|V(tally4)|three comparisons only|s/in\[2\], in\[3\]/0, in[3]/
 fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, room/
 fast|avx512|V(sra)|no shift|s/(V(raw))n)/(V(raw))(n >> 1))/
 fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
