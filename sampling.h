@@ -3156,7 +3156,7 @@ SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; retu
 SAMPI_OP float V(hmax)(V(f) v)
 {
     float max = v[0];
-    for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
+    for (int k = 1; k < SAMPI_W; k++) max = v[k] > max ? v[k] : max;
     return max;
 }
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
@@ -9757,7 +9757,7 @@ static SAMPI_CALLED uint64_t sampi_exact_above(const sampi_row *row, float floor
 
 /* The same where an estimate has left a doubt, and for what needs none (compact rows: sampi_range_of). The floor is no
    matter to them: below it nothing is left out. Counts in n_exact. */
-static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
+static SAMPI_CALLED sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_range range;
     if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
@@ -14935,7 +14935,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
 #if SAMPI_READS_JSON
 
-/* The status, with the line and column (in bytes, from 1) of a place in a text. */
+/* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
                                        const char *what)
 {
@@ -14948,17 +14948,15 @@ static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text,
             error->column = 1;
         }
     }
-    size_t n = strlen(what) < sizeof error->message ? strlen(what) : sizeof error->message - 1;
-    memcpy(error->message, what, n);
-    error->message[n] = 0;
+    memcpy(error->message, what, strlen(what) + 1);
     return status;
 }
 
-/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
+/* The code point that begins a text of at least a byte, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate
+   isn't either). */
 static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
 {
     static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    if (s >= end) return 0;
     uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
     if (n == 0 || (size_t)(end - s) < n) return 0;
     *c = n == 1 ? *s : *s & (0x7fu >> n);
@@ -15033,7 +15031,7 @@ static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int stat
 static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
 {
     size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
-    if (!r->status) r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
+    r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
     return -1;
 }
 
@@ -17269,7 +17267,9 @@ typedef struct sampi_program {
     int32_t first, whole;
 } sampi_program;
 
-#define SAMPI_MAX_OPS    (1 << 16)
+#ifndef SAMPI_MAX_OPS /* tests have fewer */
+#define SAMPI_MAX_OPS (1 << 16)
+#endif
 #define SAMPI_MAX_GROUPS 64
 
 typedef struct sampi_lazy {
@@ -19277,10 +19277,9 @@ static void sampi_drop_entries(sampi_matcher *m)
     m->n_bits = 0;
 }
 
-/* Forget the states, but the dead one. */
-static void sampi_drop_states(sampi_matcher *m)
+/* States, of which there are none: the dead one. */
+static void sampi_begin_states(sampi_matcher *m)
 {
-    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
@@ -19318,11 +19317,36 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
     }
 }
 
+/* The states of the held items, made anew in the fresh tree; until all are there, nothing of the old ones is gone: a
+   fault on the way leaves the matcher as it was. to [n_nodes + n_held]: new numbers of nodes, and room. */
+static void sampi_sweep_states(sampi_matcher *m, const sampi_tree *fresh, int32_t *to)
+{
+    sampi_matcher old = *m;
+    sampi_vec *now[] = { &m->states, &m->next, &m->calls, &m->classes };
+    sampi_vec *before[] = { &old.states, &old.next, &old.calls, &old.classes };
+    int32_t *held = to + old.tree.nodes.n, n_held = sampi_n_held(m);
+    m->tree = *fresh;
+    for (int i = 0; i < 4; i++) memset(now[i], 0, sizeof *now[i]);
+    sampi_begin_states(m);
+    for (int32_t i = 0; i < n_held; i++)
+        held[i] = sampi_state_of(m, to[sampi_lex_at(&old, sampi_held_at(m, i)->state)->node]);
+    sampi_tree_free(m->status ? &m->tree : &old.tree);
+    for (int i = 0; i < 4; i++) sampi_vec_free(m->status ? now[i] : before[i]);
+    if (m->status) {
+        m->tree = old.tree;
+        for (int i = 0; i < 4; i++) *now[i] = *before[i];
+        memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+        return;
+    }
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    for (int32_t i = 0; i < n_held; i++) sampi_held_at(m, i)->state = held[i];
+}
+
 /* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
     int32_t n = m->tree.nodes.n;
-    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to);
+    int32_t *to = (int32_t *)SAMP_MALLOC(((size_t)n + (size_t)sampi_n_held(m)) * sizeof *to);
     sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
     sampi_drop_entries(m);
     if (!to) sampi_fault(m, SAMP_E_NOMEM);
@@ -19333,20 +19357,10 @@ static void sampi_sweep_nodes(sampi_matcher *m)
         for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
         sampi_move_nodes(m, &fresh, to, n);
     }
-    if (m->status) {
+    if (m->status)
         sampi_tree_free(&fresh);
-        SAMP_FREE(to);
-        return;
-    }
-    sampi_tree old = m->tree;
-    m->tree = fresh;
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        sampi_held_at(m, i)->state = to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node];
-    sampi_drop_states(m);
-    for (int32_t i = 0; i < sampi_n_held(m); i++)
-        sampi_held_at(m, i)->state = sampi_state_of(m, sampi_held_at(m, i)->state);
-    sampi_tree_free(&old);
+    else
+        sampi_sweep_states(m, &fresh, to);
     SAMP_FREE(to);
 }
 
@@ -19370,7 +19384,9 @@ static int sampi_matcher_begin(sampi_matcher *m)
     if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
     if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
-    if (sampi_matcher_bytes(m) > m->max_bytes && m->past_n.n) { /* rather go on than be able to go back */
+    bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
+    if (is_full && m->past_n.n) { /* rather go on than be able to go back */
+        m->status = SAMP_OK;
         m->past.n = m->past_n.n = 0;
         sampi_sweep_nodes(m);
     }
@@ -19739,7 +19755,7 @@ static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, siz
 static int sampi_matcher_make(sampi_matcher *m)
 {
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
-    sampi_drop_states(m);
+    sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
@@ -20254,8 +20270,11 @@ typedef struct sampi_schema {
     sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
 } sampi_schema;
 
+#ifndef SAMPI_SCHEMA_STEPS /* tests have fewer */
+#define SAMPI_SCHEMA_STEPS (1 << 17)
+#endif
+
 enum {
-    SAMPI_SCHEMA_STEPS = 1 << 17,
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
     SAMPI_SCHEMA_PREFIX = 4096,
@@ -20723,13 +20742,9 @@ static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_de
 
 static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi_decimal *d)
 {
-    bool number = sampi_doc(x, node)->kind == SAMPI_JSON_NUMBER;
     d->n = d->point = 0;
     d->negative = false;
-    if (!number)
-        sampi_malformed(x, node, "expected a number");
-    else if (!sampi_decimal_read(x, node, d))
-        sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+    if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
 /* Its digits as they are written: before the point at least one, behind it as many as there must be. */

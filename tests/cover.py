@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 """cover.py - what of both headers the tests run: lines and branches of each part, by gcov (gcc, -O0, x86-64's
-   kernels), all tests in short (some minutes).
+   kernels): all tests, most of them in short, and fuzzers' corpora (some minutes).
 
    cover.py FOLDER [TEST...]
 
 With TEST (test_kv, test_gpu) only these are run, and added to what is in the folder, of the same headers. A branch is
-one of a function's: a kernel's counts once for each instruction set. Of what is put into other functions, with
-constants for its parameters, gcov does not tell the functions: there a line counts as taken both ways or not. What
-nothing can reach is in tests/cover.txt, with its reason, and is not counted; what is left is in FOLDER/missed. An entry
-that a test does reach is told, and fails.
+one of a function's; one text that is compiled for each instruction set counts once, since the tests play every set
+alike. Of what is put into other functions, with constants for its parameters, gcov does not tell the functions: there a
+line counts as taken both ways or not. What nothing can reach is in tests/cover.txt, with its reason, and is not counted;
+what is left is in FOLDER/missed. An entry that a test does reach is told, and fails.
 """
-import collections, glob, gzip, json, os, re, shutil, subprocess, sys
+import collections, glob, json, os, re, shutil, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLAGS = ["-std=c11", "-O0", "-w", "-I" + ROOT]
 LIBS = ["-lcmocka", "-lm", "-lpthread"]
-# tests that reach more when they are not in short
+# tests that reach more when they are not in short, and those that are as make test plays them
 IN_FULL = {"test_fast": "test_long_rows_of_llama", "test_gpu": "host"}
+AS_ALWAYS = ("test_shards", "test_drafts", "test_constraints", "test_peers", "test_state")
+# fuzzers whose corpora and so many random inputs are played too, as make ci does
+FUZZERS = ("fuzz_shard_merge", "fuzz_grammar_text", "fuzz_grammar_saved", "fuzz_grammar_walk")
+RANDOM_INPUTS = 2000
 HEADERS = ("sampling.h", "sampling_gpu.h")
 
 
@@ -33,21 +37,34 @@ def build(command, where):
 
 def play(out, name):
     """Builds a test program and runs it; its counts are in its folder, or in that of the library it needs."""
-    source = os.path.join(ROOT, "tests", "gpu/test_gpu.c" if name == "test_gpu" else name + ".c")
-    inside = "define SAMPLING_IMPLEMENTATION" in open(source).read()
+    fuzzer = name in FUZZERS
+    source = os.path.join(ROOT, "tests", "gpu" * (name == "test_gpu") + "fuzz" * fuzzer, name + ".c")
+    inside = fuzzer or "define SAMPLING_IMPLEMENTATION" in open(source).read()
     folder = os.path.join(out, name if inside else "library")
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, name)
     if inside:
-        build(["gcc", *FLAGS, "--coverage", source, "-o", program, *LIBS], folder)
+        driver = [os.path.join(ROOT, "tests", "fuzz", "driver.c")] * fuzzer
+        build(["gcc", *FLAGS, "--coverage", source, *driver, "-o", program, *LIBS], folder)
     else:
         build(["gcc", *FLAGS, "-c", source, "-o", program + ".o"], folder)
         build(["gcc", "--coverage", program + ".o", "library.o", "-o", program, *LIBS], folder)
-    ran = name == "test_gpu" or run([program], ROOT, program + ".log", SAMP_TEST_QUICK="1")
+    inputs = glob.glob(os.path.join(ROOT, "tests", "fuzz", "corpus", name[5:], "*")) if fuzzer else []
+    arguments = ["-n", str(RANDOM_INPUTS), *inputs] if fuzzer else []
+    short = {} if name in AS_ALWAYS else {"SAMP_TEST_QUICK": "1"}
+    ran = name == "test_gpu" or run([program, *arguments], ROOT, program + ".log", **short)
     if ran and name in IN_FULL:
         ran = run([program, IN_FULL[name]], ROOT, program + ".log", SAMP_TEST_CASES="2000")
     if not ran:
         print(f"cover: {name} failed, see {program}.log", file=sys.stderr)
+
+
+def told(data, *options):
+    """What gcov tells of both headers in a file of counts."""
+    text = subprocess.run(["gcov", "--json-format", "--stdout", *options, os.path.basename(data)], check=True,
+                          cwd=os.path.dirname(data), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    files = [f for told in text.splitlines() for f in json.loads(told)["files"]]
+    return [(os.path.basename(f["file"]), f["lines"]) for f in files if os.path.basename(f["file"]) in HEADERS]
 
 
 def counts(out):
@@ -55,22 +72,12 @@ def counts(out):
     lines = {h: collections.Counter() for h in HEADERS}
     branches = {h: collections.Counter() for h in HEADERS}
     for data in glob.glob(os.path.join(out, "*", "*.gcda")):
-        subprocess.run(["gcov", "--json-format", "-b", os.path.basename(data)], cwd=os.path.dirname(data),
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        told = glob.glob(os.path.join(os.path.dirname(data), "*.gcov.json.gz"))
-        for path in told:
-            with gzip.open(path) as f:
-                files = json.load(f)["files"]
-            os.remove(path)
-            for file in files:
-                header = os.path.basename(file["file"])
-                if header not in HEADERS:
-                    continue
-                for l in file["lines"]:
-                    lines[header][l["line_number"]] += l["count"]
-                    name = l.get("function_name", "")
-                    for i, b in enumerate(l["branches"]):
-                        branches[header][l["line_number"], name, i if name else i % 2] += b["count"]
+        for header, of in told(data, "-b"):
+            for l in of:
+                lines[header][l["line_number"]] += l["count"]
+                name = re.sub(r"_(generic|sse2|avx2|avx512)$", "", l.get("function_name", ""))
+                for i, b in enumerate(l["branches"]):
+                    branches[header][l["line_number"], name, i if name else i % 2] += b["count"]
     return lines, branches
 
 
@@ -135,7 +142,8 @@ def main():
     if not os.path.exists(os.path.join(out, "library", "library.o")):
         build(["gcc", *FLAGS, "--coverage", "-c", os.path.join(ROOT, "tests", "library.c"), "-o", "library.o"],
               os.path.join(out, "library"))
-    every = sorted(os.path.basename(f)[:-2] for f in glob.glob(os.path.join(ROOT, "tests", "test_*.c"))) + ["test_gpu"]
+    every = sorted(os.path.basename(f)[:-2] for f in glob.glob(os.path.join(ROOT, "tests", "test_*.c")))
+    every += ["test_gpu", *FUZZERS]
     for name in tests or every:
         play(out, name)
     lines, branches = counts(out)
@@ -152,4 +160,5 @@ def main():
     sys.exit(bool(idle and not tests))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,8 +5,9 @@
 
 A mutant is a comparison, a connective, a constant, a sign or a statement that is another one or gone, or two arguments
 that have changed places, drawn by the seed among all places of the code. One that does not compile, or to the same
-code, counts as none. The tests run in short, up to the first one that fails: those first that are about the place, then
-those that have caught most for their time. One that takes much more than it does without a mutant, or is stopped by a
+code, counts as none. The tests run in short, up to the first one that fails, and only those that run the line (which
+gcov tells once, some minutes): those first that can be expected to catch most for their time, by the part that they are
+about and by what they have caught until now. One that takes much more than it does without a mutant, or is stopped by a
 signal, has caught it too. Prints each survivor with its line, and the share that was caught; what survives is a missing
 test, or the same program.
 
@@ -14,7 +15,10 @@ What is found is kept in FOLDER/seed-N, one line a mutant: the next run with the
 (--minutes stops one in between), and --again plays only those that had survived, against the tests as they are now.
 --light leaves out the tests that take long, unless they are about the place: what survives then wants an --again.
 """
-import argparse, hashlib, json, os, random, re, resource, shutil, subprocess, sys, time
+import argparse, collections, glob, hashlib, json, os, random, re, resource, shutil, subprocess, sys, time
+
+sys.dont_write_bytecode = True
+import cover
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLAGS = ["-std=c11", "-O0", "-w", "-I."]
@@ -40,10 +44,6 @@ ABOUT = {"kv": ["kv"], "llama_cpp": ["llama"], "grammar": ["grammar", "naive"], 
          "rng": ["rng", "math"], "llama": ["reference", "samplers", "fast"], "fast": ["fast"],
          "logits": ["samplers", "reference"], "truncation": ["samplers", "reference"], "temperature": ["samplers"],
          "selection": ["samplers", "gumbel", "stats"]}
-
-# what a test must define to call an optional part
-NEEDED = {"kv": "KV", "llama_cpp": "LLAMA", "grammar": "GRAMMAR", "schema": "GRAMMAR", "json": "GRAMMAR|PEERS",
-          "peers": "PEERS", "shards": "SHARDS", "drafts": "DRAFTS", "constraints": "CONSTRAINTS"}
 
 
 def code_lines(text):
@@ -81,6 +81,12 @@ def section(text, number):
     return re.match(r"/\* =+ >>(\w+)", text[number]).group(1) if number >= 0 else ""
 
 
+def children():
+    """Seconds of the CPU that all programs have taken until now."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(command, where, cpu=600, **more):
     """(status, seconds of the CPU). A busy machine is no hang: what is limited is the CPU's time."""
     def limits():
@@ -88,74 +94,89 @@ def run(command, where, cpu=600, **more):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = children()
     try:
         status = subprocess.run(command, cwd=where, timeout=60 + 10 * cpu, stdout=subprocess.DEVNULL, preexec_fn=limits,
                                 stderr=subprocess.DEVNULL, env=dict(os.environ, **IN_SHORT, **more)).returncode
     except subprocess.TimeoutExpired:
         status = 124
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return status, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return status, children() - before
 
 
 class Bench:
-    """A copy of the tree in which mutants are built; programs that only link with the library are compiled once."""
+    """A copy of the tree in which mutants are built. Of every test it knows which lines it runs (gcov), so that a mutant
+    meets only those tests that can tell. Programs that only link with the library are compiled once."""
 
     def __init__(self, folder, light):
-        self.light = light
-        self.folder, self.kept = folder, os.path.join(folder, "kept.json")
+        self.folder, self.light = folder, light
         self.sources = {f[5:-2]: "tests/" + f for f in sorted(os.listdir(os.path.join(ROOT, "tests")))
                         if re.match(r"test_\w+\.c$", f)}
-        self.sources.update(library="tests/library.c", gpu="tests/gpu/test_gpu.c")
-        self.text = {t: open(os.path.join(ROOT, f)).read() for t, f in self.sources.items()}
-        self.linked = [t for t, text in self.text.items()
-                       if "define SAMPLING_IMPLEMENTATION" not in text and t not in ("library", "gpu")]
-        if not self.is_as_it_was():
-            self.make()
-        with open(self.kept) as f:
-            self.seconds = json.load(f)["seconds"]
+        self.sources = {"library": "tests/library.c", **self.sources, "gpu": "tests/gpu/test_gpu.c"}
+        self.linked = [t for t, f in self.sources.items() if t not in ("library", "gpu")
+                       and "define SAMPLING_IMPLEMENTATION" not in open(os.path.join(ROOT, f)).read()]
+        self.copy_tree()
+        self.kept = self.prepare_all()
+        self.tests = [t for t in self.sources if t != "library"]
         self.plain = {t: open(os.path.join(folder, "plain", t + ".o"), "rb").read() for t in self.sources}
-        self.caught = dict.fromkeys(self.seconds, 0)
+        self.code = {t: {h: set(of) for h, of in k["code"].items()} for t, k in self.kept.items()}
+        self.runs = {t: {h: set(of) for h, of in self.kept[t]["runs"].items()} for t in self.tests}
+        self.caught = collections.Counter()  # by test, and by test and part
 
-    def stamp(self):
-        """Of the headers and of all that the tests read."""
-        names = [os.path.join(ROOT, n) for n in HEADERS]
-        for where, _, files in os.walk(os.path.join(ROOT, "tests")):
-            names += [os.path.join(where, f) for f in files if f.endswith((".c", ".h"))]
-        return hashlib.sha256(b"".join(open(n, "rb").read() for n in sorted(names))).hexdigest()
-
-    def is_as_it_was(self):
-        """Has an earlier run compiled and timed these tests? Then its tree is good, but for a mutant in the headers."""
-        if not os.path.exists(self.kept) or json.load(open(self.kept))["stamp"] != self.stamp():
-            return False
-        for name in HEADERS:
-            shutil.copy(os.path.join(ROOT, name), self.folder)
-        for t in self.sources:
-            shutil.copy(os.path.join(self.folder, "plain", t + ".o"), os.path.join(self.folder, t + ".o"))
-        return True
-
-    def make(self):
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.makedirs(os.path.join(self.folder, "plain"))
+    def copy_tree(self):
         for name in ("tests", "bench"):
-            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name),
+            shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name), dirs_exist_ok=True,
                             ignore=shutil.ignore_patterns("corpus", "node_modules"))
         for name in HEADERS:
             shutil.copy(os.path.join(ROOT, name), self.folder)
+        os.makedirs(os.path.join(self.folder, "plain"), exist_ok=True)
+
+    def stamp(self, name):
+        """Of the headers and of all that this program is made of."""
+        texts = [os.path.join(ROOT, n) for n in (*HEADERS, "tests/library.c", self.sources[name])]
+        texts += glob.glob(os.path.join(ROOT, "tests", "**", "*.h"), recursive=True)
+        texts += glob.glob(os.path.join(ROOT, "bench", "*.[ch]"))
+        return hashlib.sha256(b"".join(open(n, "rb").read() for n in sorted(texts))).hexdigest()
+
+    def prepare_all(self):
+        """What is known of each program; where an earlier run has left that, its objects are good too."""
+        path, kept = os.path.join(self.folder, "kept.json"), {}
+        if os.path.exists(path):
+            with open(path) as f:
+                kept = json.load(f)
         for t in self.sources:
-            if self.compile(t) is None:
-                sys.exit("mutate.py: " + self.sources[t] + " does not compile")
-            shutil.copy(os.path.join(self.folder, t + ".o"), os.path.join(self.folder, "plain"))
-        seconds = {}
-        for t in self.sources:
-            if t != "library":
-                self.link(t)
-                status, seconds[t] = self.play(t)
-                if status:
-                    sys.exit(f"mutate.py: {t} fails without a mutant")
-        print("mutate: seconds of each test:", *(f"{t} {n:.1f}" for t, n in seconds.items()), flush=True)
-        with open(self.kept, "w") as f:
-            json.dump({"stamp": self.stamp(), "seconds": seconds}, f)
+            if kept.get(t, {}).get("stamp") != self.stamp(t):
+                kept[t] = self.prepare(t)
+                with open(path, "w") as f:
+                    json.dump(kept, f)
+                print(f"mutate: {t}: {kept[t]['compile']:.1f} s to compile, {kept[t]['seconds']:.1f} s to run", flush=True)
+            shutil.copy(os.path.join(self.folder, "plain", t + ".o"), os.path.join(self.folder, t + ".o"))
+        return kept
+
+    def prepare(self, t):
+        """Compiles a program without a mutant, and again to see which lines it runs."""
+        before, where = children(), os.path.join(self.folder, "cover", t)
+        if self.compile(t) is None:
+            sys.exit(f"mutate.py: {self.sources[t]} does not compile")
+        cost = children() - before
+        shutil.copy(os.path.join(self.folder, t + ".o"), os.path.join(self.folder, "plain"))
+        about = {"stamp": self.stamp(t), "compile": cost, "seconds": 0.0, "code": {}, "runs": {}}
+        if t not in self.linked:
+            shutil.rmtree(where, ignore_errors=True)
+            os.makedirs(where)
+            run(["gcc", *FLAGS, "--coverage", "-c", self.sources[t], "-o", f"cover/{t}/program.o"], self.folder)
+            about["code"] = {h: [l["line_number"] for l in of] for h, of in cover.told(where + "/program.gcno")}
+        if t != "library":
+            of = "library" if t in self.linked else t
+            counts = os.path.join(self.folder, "cover", of, "program.gcda")
+            if os.path.exists(counts):
+                os.remove(counts)
+            parts = [f"{t}.o"] * (t in self.linked) + [f"cover/{of}/program.o"]
+            run(["gcc", "--coverage", *parts, "-o", "program", *LIBS], self.folder)
+            status, about["seconds"] = self.play(t)
+            if status and self.play(t)[0]:  # once may be a busy machine's
+                sys.exit(f"mutate.py: {t} fails without a mutant")
+            about["runs"] = {h: [l["line_number"] for l in of if l["count"]] for h, of in cover.told(counts)}
+        return about
 
     def compile(self, name):
         """Makes NAME.o, and returns its bytes; None: it does not compile."""
@@ -173,38 +194,59 @@ class Bench:
             return run(["./program", "host"], self.folder, cpu, SAMP_TEST_CASES="400")
         return run(["./program"], self.folder, cpu)
 
-    def order(self, part, gpu):
-        """What is about the part, then what catches most for its seconds (with those of a compiler)."""
-        first = ["gpu", "nomem"] if gpu else [t for t in ABOUT.get(part, []) if t in self.seconds]
-        needed = re.compile(r"define SAMPLING_(%s)\b" % NEEDED[part] if part in NEEDED else "")
-        cost = lambda t: (self.seconds[t] + (0.2 if t in self.linked else 8)) / (1 + self.caught[t])
-        rest = [t for t in self.seconds if t not in first and not gpu and needed.search(self.text[t])]
-        return first + [t for t in sorted(rest, key=cost) if not (self.light and self.seconds[t] > LONG)]
+    def cost(self, test, part):
+        """Seconds for each mutant that a test can be expected to catch: its like, and those of this part count most."""
+        seconds = self.kept[test]["seconds"] + (0.2 if test in self.linked else self.kept[test]["compile"])
+        return seconds / (1 + self.caught[test] + 5 * self.caught[test, part] + 5 * (test in ABOUT.get(part, [])))
 
-    def catches(self, test, changed):
-        """Does this test fail? Not if its code is what it was."""
+    def lines_at(self, header, text, number):
+        """The lines (from 1) of which code is made at a place: its own, or those around it in its function."""
+        every = set().union(*(code.get(header, ()) for code in self.code.values()))
+        found = {number + 1} & every
+        for step in (-1, 1) if not found else ():
+            at = number
+            while 0 <= at < len(text) and (at == number or text[at].startswith(" ")) and at + 1 not in every:
+                at += step
+            found |= {at + 1} & every
+        return found
+
+    def catches(self, test, made):
+        """Does this test fail? Not if its code is what it was. made: the programs whose code is another."""
         if test in self.linked:
-            if not changed:
+            if not made.get("library"):
                 return False
-        elif self.compile(test) == self.plain[test]:
+        elif not self.changes(test, made):
             return False
-        return not self.link(test) or self.play(test, int(5 + 4 * self.seconds[test]))[0] != 0
+        return not self.link(test) or self.play(test, int(5 + 4 * self.kept[test]["seconds"]))[0] != 0
 
-    def try_mutant(self, part, gpu):
-        """The test that catches what the headers in the folder are now; "" for none, None if it is no mutant."""
-        changed = False
-        if not gpu:
-            code = self.compile("library")
-            if code is None:
-                return None
-            changed = code != self.plain["library"]
-        if not changed and self.compile("gpu" if gpu else "nomem") in (None, self.plain["gpu" if gpu else "nomem"]):
+    def changes(self, program, made):
+        """Is a program's code another than without a mutant? None: it does not compile."""
+        if program not in made:
+            code = self.compile(program)
+            made[program] = None if code is None else code != self.plain[program]
+        return made[program]
+
+    def try_mutant(self, header, text, number, part):
+        """The test that catches what the header in the folder is now; "" for none, None if it is no mutant."""
+        lines, made = self.lines_at(header, text, number), {}
+        owners = [p for p, code in self.code.items() if lines & code.get(header, set())]
+        if "library" in owners and self.changes("library", made) is None:
             return None
-        for test in self.order(part, gpu):
-            if self.catches(test, changed):
-                self.caught[test] += 1
+        if not made.get("library"):
+            others = [p for p in owners if p != "library"]
+            if not others or not self.changes(min(others, key=lambda p: self.kept[p]["compile"]), made):
+                return None
+        able = [t for t in self.tests if lines & self.runs[t].get(header, set())]
+        for test in sorted(able, key=lambda t: self.cost(t, part)):
+            if self.light and self.kept[test]["seconds"] > LONG and test not in ABOUT.get(part, []):
+                continue
+            if self.catches(test, made):
+                self.learn(test, part)
                 return test
         return ""
+
+    def learn(self, test, part):
+        self.caught.update([test, (test, part)])
 
 
 def known(path, stamp):
@@ -251,12 +293,16 @@ def main():
             break
         if i in found and not (o.again and found[i] == "") or i not in found and o.again:
             continue
-        bench = bench or Bench(os.path.join(o.folder, "tree"), o.light)
+        if bench is None:
+            bench = Bench(os.path.join(o.folder, "tree"), o.light)
+            for k, test in found.items():
+                if test:
+                    bench.learn(test, section(texts[mutants[k][0]], mutants[k][1]))
         text = texts[n][:]
         text[number] = new
         with open(os.path.join(bench.folder, n), "w") as f:
             f.write("\n".join(text))
-        by = found[i] = bench.try_mutant(section(texts[n], number), n == "sampling_gpu.h")
+        by = found[i] = bench.try_mutant(n, texts[n], number, section(texts[n], number))
         with open(os.path.join(bench.folder, n), "w") as f:
             f.write("\n".join(texts[n]))
         with open(path, "a") as f:

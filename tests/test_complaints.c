@@ -585,7 +585,7 @@ static void a_grammar_is_as_fast_behind_a_long_text(void **state)
         clock_t took = clock() - begun, *best = &least[chunk >= 50];
         if ((chunk < 5 || chunk >= 95) && took < *best) *best = took;
     }
-    assert_true(least[1] < 5 * least[0]); /* it would be 20 times as long */
+    assert_true(least[1] <= 5 * least[0]); /* it would be 20 times as long; a coarse clock may tell 0 */
     samp_free(s);
     samp_vocab_index_free(index);
     samp_grammar_free(g);

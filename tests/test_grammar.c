@@ -3,6 +3,9 @@
 #define SAMPLING_GRAMMAR
 #define HEAP_HERE
 #include "heap.h"
+#include <stdint.h>
+static int32_t most_ops = 1 << 16;
+#define SAMPI_MAX_OPS most_ops
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
@@ -50,7 +53,13 @@ static const char *const words[] = { "ab",       "abc",      "\"",   "{\"",  "\"
                                      "]}",       "foo",      "bar",  "1",    "123",   " ",      "  ",  "\n",
                                      "\xc3\xa9", "\xe2\x82", "\xac", "true", "a\"b",  "xx",     "xxx", "é\"}",
                                      "ab",       "aaaa",     "==",   "=\n",  "<tool>" };
-enum { N_WORDS = sizeof words / sizeof *words, EOG = 256 + N_WORDS, EMPTY_TOKEN, N_VOCAB };
+enum {
+    N_WORDS = sizeof words / sizeof *words,
+    EOG = 256 + N_WORDS,
+    EMPTY_TOKEN,
+    N_VOCAB,
+    N_MASK = (N_VOCAB + 31) / 32
+};
 
 static const char *word_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
@@ -321,12 +330,16 @@ static void test_bad_texts(void **state)
         "b ::= \"a\"",
         "root ::= a.b\na ::= \"a\"",
         "root ::= (\"a\"",
+        "root ::= subroot",
+        "root ::= aroot b\nb ::= \"b\"",
+        "root ::= \"a\"\n\xff",
     };
     static const char *const regex[] = { "\\u{",         "\\u{}",   "\\u{12", "\\u{1234567}", "\\u{1g}", "\\u12",
                                          "\\ud83d\\u12", "\\x4",    "\\q",    "\\Z",          "\\",      "a{3,2}",
                                          "(a",           "(?<n>a",  "(?<n",   "(?:a",         "a)",      "+",
                                          "a|?",          "[",       "[a",     "[a-",          "[\\",     "[\\q]",
-                                         "[a-\\d]",      "[\\d-a]", "[b-a]",  "[\\u{12]" };
+                                         "[a-\\d]",      "[\\d-a]", "[b-a]",  "[\\u{12]",     "\\c{",    "\\c1",
+                                         "[a-\\" };
     static const char *const unsupported[] = { "\\1",    "\\01",  "(a)\\9", "\\b",     "\\Ba",    "\\k<n>", "\\p{L}",
                                                "\\P{L}", "(?=a)", "(?!a)",  "(?<=a)b", "(?<!a)b", "[\\1]" };
     for (size_t i = 0; i < TEST_COUNT(gbnf); i++) check_bad(SAMP_GRAMMAR_GBNF, gbnf[i], SAMP_E_FORMAT);
@@ -706,6 +719,101 @@ static void test_runs(void **state)
     }
     assert_true(n_allowed > 10000);
     samp_vocab_index_free(index);
+}
+
+/* Pieces at the edges of UTF-8, beyond it, and halves of characters; tokens without a text, or with a 0 first; as many as
+   fill the last word of a mask; ends of a generation that there are not. */
+static const char *odd_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static const char *const odd[32] = {
+        "a",
+        "\"",
+        "\xe0\xa0\x80",
+        "\xe0\x9f\xbf",
+        "\xed\x9f\xbf",
+        "\xed\xa0\x80",
+        "\xf0\x90\x80\x80",
+        "\xf0\x8f\xbf\xbf",
+        "\xf4\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80",
+        "\xf5\x80\x80\x80",
+        "\xc1\x80",
+        "\xc2\x80",
+        "\xc2",
+        "\x80",
+        "\xe1\x41\x41",
+        "\xe1\x80\x41",
+        "\xf1\x80\x80\x41",
+        "a\xc2",
+        "\x80 b",
+        "\xe0\xa0",
+        "\xf0\x90\x80",
+        "\\",
+        "\\n",
+        "\x1f",
+        "\x7f",
+        "{",
+        "<x>",
+        "<y>",
+        NULL,
+        "",
+        "\xff",
+    };
+    (void)vocab;
+    *n = odd[token] ? strlen(odd[token]) : 0;
+    if (token == 30) *n = 1; /* a 0 */
+    return odd[token];
+}
+
+static int32_t one_token(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab;
+    for (samp_token i = 0; i < 32 && n_max > 0; i++) {
+        size_t length;
+        const char *bytes = odd_bytes(vocab, i, &length);
+        if (bytes && length == n && memcmp(bytes, text, n) == 0) return *out = i, 1;
+    }
+    return 0;
+}
+
+static void test_odd_vocabulary(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } grammars[] = { { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\"}" },
+                     { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"string\",\"maxLength\":2}" },
+                     { SAMP_GRAMMAR_REGEX, "[^a]{0,3}" },
+                     { SAMP_GRAMMAR_GBNF, "root ::= <x> \"a\" | !<x> \"a\" | <y>" } };
+    static const samp_token end[] = { 31, -1, 32, 28 };
+    for (int tokenizes = 0; tokenizes < 2; tokenizes++) {
+        samp_vocab vocab = { 32, odd_bytes, tokenizes ? one_token : NULL, NULL, end, 4, -1, -1 };
+        int status;
+        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+        assert_ok(status);
+        for (size_t i = 0; i < TEST_COUNT(grammars); i++) {
+            samp_grammar *g = read_grammar(grammars[i].kind, grammars[i].text);
+            samp_sampler *s = samp_init_grammar(index, g);
+            for (samp_token first = -1; first < 32; first++) {
+                uint32_t bits;
+                samp_reset(s);
+                if (first >= 0 && samp_accept(s, first)) continue;
+                assert_ok(samp_grammar_mask(s, &bits));
+                for (samp_token token = 0; token < 32; token++)
+                    if (sampi_matcher_allows((sampi_matcher *)s->ctx, token) != (int)(bits >> token & 1))
+                        test_fail(__FILE__, __LINE__, "%s: token %d behind %d is %d in the mask", grammars[i].text,
+                                  (int)token, (int)first, (int)(bits >> token & 1));
+            }
+            samp_free(s);
+            samp_grammar_free(g);
+        }
+        samp_vocab_index_free(index);
+    }
+    samp_vocab none = { 3, odd_bytes, NULL, NULL, NULL, 1, -1, -1 };
+    int status;
+    assert_null(samp_vocab_index_init(&none, &status));
+    assert_status(status, SAMP_E_NULL);
 }
 
 static void test_forced(void **state)
@@ -1200,6 +1308,116 @@ static void test_no_memory(void **state)
     samp_grammar_free(g);
 }
 
+/* ---- hardship: too few steps, too little room, no memory, at every place of making a grammar and walking it ---- */
+
+typedef enum hardship { FEW_STEPS, LITTLE_ROOM, NO_BLOCK, N_HARDSHIPS } hardship;
+
+static void afflict(samp_sampler *s, hardship kind, int amount)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (kind == FEW_STEPS) m->max_steps = amount;
+    if (kind == LITTLE_ROOM) m->max_bytes = (size_t)amount * 300;
+    if (kind == NO_BLOCK) heap.fail_at = amount;
+}
+
+static void relieve(samp_sampler *s)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    m->max_steps = 1 << 24;
+    m->max_bytes = 1 << 26;
+    heap.fail_at = 0;
+}
+
+/* A call under hardship does what it does else, or says why not: then nothing has changed, and it can be made again. */
+#define THROUGH_HARDSHIP(s, kind, amount, call)                                                                      \
+    do {                                                                                                             \
+        afflict((s), (kind), (amount));                                                                              \
+        int hard = (call);                                                                                           \
+        relieve(s);                                                                                                  \
+        if (hard) assert_status(hard, (kind) == NO_BLOCK ? SAMP_E_NOMEM : SAMP_E_FULL);                              \
+        if (hard) assert_ok(call);                                                                                   \
+    } while (0)
+
+enum { HARD_TEXT = 60 };
+
+/* A text by byte, with its masks, and back again by as much as the sampler keeps. */
+static void walk_hard(const samp_grammar *g, const char *text, hardship kind, int amount, uint32_t (*want)[N_MASK])
+{
+    uint32_t bits[N_MASK];
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    assert_ok(samp_status(s, NULL));
+    if (amount % 2) assert_ok(samp_set_rollback(s, 4));
+    for (size_t i = 0;; i++) {
+        if (amount % 3) THROUGH_HARDSHIP(s, kind, amount, samp_grammar_mask(s, bits));
+        if (amount % 3 && memcmp(bits, want[i], sizeof bits))
+            test_fail(__FILE__, __LINE__, "%s: mask %zu is another one behind hardship %d, %d", text, i, (int)kind,
+                      amount);
+        if (!text[i]) break;
+        THROUGH_HARDSHIP(s, kind, amount, samp_accept(s, (uint8_t)text[i]));
+    }
+    assert_num(samp_grammar_is_complete(s), 1);
+    samp_free(s);
+}
+
+/* The whole of a grammar: it is read, walked in peace, and then under everything. */
+static void live_hard(samp_grammar_kind kind, const char *grammar, const char *text)
+{
+    static uint32_t want[HARD_TEXT][N_MASK];
+    long live = heap.live;
+    samp_grammar *g = NULL;
+    for (long at = 1; !g; at++) {
+        samp_grammar_error error;
+        heap.fail_at = at;
+        g = samp_grammar_init(kind, grammar, NULL, &error);
+        heap.fail_at = 0;
+        if (g) break;
+        if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", grammar, error.message);
+        assert_num(heap.live, live);
+    }
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    for (size_t i = 0;; i++) {
+        assert_ok(samp_grammar_mask(s, want[i]));
+        if (!text[i]) break;
+        if (samp_accept(s, (uint8_t)text[i])) test_fail(__FILE__, __LINE__, "%s refuses %s at %zu", grammar, text, i);
+    }
+    samp_free(s);
+    for (int kind_of = 0; kind_of < N_HARDSHIPS; kind_of++)
+        for (int amount = 1; amount < 2000; amount += 1 + amount / (kind_of == NO_BLOCK ? 4 : 7))
+            walk_hard(g, text, (hardship)kind_of, amount, want);
+    samp_grammar_free(g);
+    assert_num(heap.live, live);
+}
+
+static void test_hardship(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *grammar, *text;
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, json_gbnf, "{\"a\":[1,2.5e3,{\"b\":\"\\u00e9x\"}],\"c\":true}" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"(\" root? \")\" root? | [a-z]{2,5}", "((ab)abc)()" },
+        { SAMP_GRAMMAR_GBNF, "root ::= (a | b)* \"c\"\na ::= \"ab\"{1,3} a?\nb ::= [^c\\x80-\U0010ffff]+",
+          "abababxc" },
+        { SAMP_GRAMMAR_GBNF, "root ::= a a a\na ::= \"a\"? b?\nb ::= \"b\" a", "abbab" },
+        { SAMP_GRAMMAR_REGEX, "(?:a|b)*a(?:a|b){3}|[^ab]{2,}", "abbaabab" },
+        { SAMP_GRAMMAR_REGEX, "\\w+(?:\\.\\w+)*@[\\d.]{1,9}|x*", "ab.cd@1.2" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":-3,\"maximum\":120},\"b\":{\"enum\":[\"x\",null,"
+          "2]}},"
+          "\"required\":[\"b\"],\"additionalProperties\":{\"type\":\"string\",\"maxLength\":4},\"minProperties\":2}",
+          "{\"zz\":\"abcd\",\"b\":null,\"a\":12}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"items\":{\"$ref\":\"#\"},\"maxItems\":3}", "[[[]],[]]" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\",\"contains\":{\"const\":[]},\"maxItems\":2}", "[1,[]]" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"type\":\"string\",\"pattern\":\"^(?:\\\\S+\\\\s+){0,3}\\\\S+$\",\"maxLength\":30}", "\"ab c  d\"" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"patternProperties\":{\"^a\":{\"type\":\"null\"},\"b$\":false},\"maxProperties\":2}",
+          "{\"ac\":null,\"x\":[{}]}" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) live_hard(cases[i].kind, cases[i].grammar, cases[i].text);
+}
+
 /* The tree's own nodes: both, not, and lists of members. */
 static samp_grammar *grammar_of(sampi_node (*build)(sampi_tree *))
 {
@@ -1424,6 +1642,15 @@ static void test_lazy_patterns(void **state)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         const char *field;
         size_t at = 0;
+        for (most_ops = 0; cases[i].text; most_ops++) { /* a pattern that is too long, at every place of it */
+            samp_sampler *cut = samp_init_grammar_lazy_patterns(vocab_index, g, cases[i].patterns,
+                                                                1 + (cases[i].patterns[1] != NULL), NULL, 0);
+            int status = samp_status(cut, NULL);
+            samp_free(cut);
+            if (status == SAMP_OK) break;
+            assert_status(status, SAMP_E_RANGE);
+        }
+        most_ops = 1 << 16;
         samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, cases[i].patterns,
                                                           1 + (cases[i].patterns[1] != NULL), NULL, 0);
         if (!cases[i].text) {
@@ -1656,6 +1883,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_index_forged_groups),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_one_token),
+        cmocka_unit_test(test_odd_vocabulary),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_sample_and_check),
@@ -1663,6 +1891,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hostile_texts),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hardship),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),

@@ -4,6 +4,9 @@
 #define SAMPLING_GRAMMAR
 #define HEAP_HERE
 #include "heap.h"
+#include <stdint.h>
+static int64_t most_steps = 1 << 17;
+#define SAMPI_SCHEMA_STEPS most_steps
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
@@ -135,6 +138,78 @@ static void test_json_edges(void **state)
     assert_num(error.column, 2);
 }
 
+/* A text of room for some thousands of words. */
+enum { MANY = 4300, ROOM = 1 << 18 };
+typedef struct page {
+    char text[ROOM];
+    size_t n;
+} page;
+
+static void put(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(p->text + p->n, ROOM - p->n, format, list);
+    va_end(list);
+    assert_true(n >= 0 && p->n + (size_t)n < ROOM);
+    p->n += (size_t)n;
+}
+
+/* Strings, or members' names, that all want the same corner of a table: they are refused when looking for a place takes
+   too long, and only then. */
+static void test_json_attacks(void **state)
+{
+    (void)state;
+    page *p = (page *)calloc(1, sizeof *p);
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_non_null(p);
+    for (int n_words = SAMPI_JSON_PROBES; n_words <= MANY; n_words += MANY - SAMPI_JSON_PROBES) {
+        char word[20];
+        uint32_t mask = 2 * 8192 - 1; /* of the 4,301 nodes at most */
+        int made = 0;
+        p->n = 0;
+        put(p, "[");
+        for (int i = 0; made < n_words; i++) {
+            snprintf(word, sizeof word, "%d", i);
+            if (((uint32_t)sampi_checksum(word, strlen(word)) & mask) >= SAMPI_JSON_PROBES) continue;
+            put(p, "%s\"%s\"", made++ ? "," : "", word);
+        }
+        put(p, "]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, n_words == MANY ? SAMP_E_FORMAT : SAMP_OK);
+        if (status)
+            assert_text(error.message, "too many strings collide");
+        else
+            sampi_json_free(&doc);
+    }
+    int32_t chosen[MANY], n = 0;
+    for (int32_t name = 0; n < MANY;
+         name++) { /* behind the array, which numbers the names, node 1 + 20,000 is the object */
+        uint64_t key = ((uint64_t)20002 << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+        if (((uint32_t)(key >> 32) & (2 * 8192 - 1)) < SAMPI_JSON_PROBES) chosen[n++] = name;
+        assert_true(name < 20000);
+    }
+    for (int few = 0; few < 2; few++) {
+        p->n = 0;
+        put(p, "[[");
+        for (int i = 0; i < 20000; i++) put(p, "%s\"%d\"", i ? "," : "", i);
+        put(p, "],{");
+        for (int i = 0; i < (few ? 4090 : MANY); i++) put(p, "%s\"%d\":0", i ? "," : "", (int)chosen[i]);
+        for (int i = few ? 4090 : MANY; i < MANY; i++) put(p, ",\"x%d\":0", i); /* as many, elsewhere */
+        put(p, "}]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, few ? SAMP_OK : SAMP_E_FORMAT);
+        if (status)
+            assert_text(error.message, "too many names collide");
+        else
+            sampi_json_free(&doc);
+    }
+    free(p);
+    assert_status(sampi_json_read(&doc, "", SAMPI_JSON_BYTES + 1, &error), SAMP_E_RANGE);
+    assert_status(sampi_json_read(&doc, "\"\\\0\"", 4, &error), SAMP_E_FORMAT);
+}
+
 /* ------------------------------------------------------------------------------------------------- schemas */
 
 /* Documents one behind the other, each on a line of its own. */
@@ -168,9 +243,36 @@ static void check_documents(const samp_grammar *g, const schema_case *c, const c
     }
 }
 
+/* With every block of memory failing once, and with too few steps: a status, and nothing is lost. */
+static void check_hardship(const schema_case *c)
+{
+    samp_grammar_error error;
+    samp_grammar *g = NULL;
+    const int64_t enough = most_steps;
+    long live = heap.live;
+    for (long at = 1; !g; at++) {
+        heap.fail_at = at;
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        heap.fail_at = 0;
+        if (g) break;
+        if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+        assert_num(heap.live, live);
+    }
+    samp_grammar_free(g);
+    g = NULL;
+    for (most_steps = 0; !g; most_steps += 1 + most_steps / 8) {
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        if (!g && error.status != SAMP_E_RANGE) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+    }
+    samp_grammar_free(g);
+    most_steps = enough;
+    assert_num(heap.live, live);
+}
+
 static void check_cases(const schema_case *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
+        check_hardship(&cases[i]);
         samp_grammar *g = compile(cases[i].schema, cases[i].options);
         check_documents(g, &cases[i], cases[i].valid, true);
         check_documents(g, &cases[i], cases[i].invalid, false);
@@ -516,6 +618,73 @@ static void test_opposites(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* Keywords that meet others of their kind, numbers that differ in their last part only, references of all spellings. */
+static void test_together(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minLength\":2.0,\"maxLength\":99999999999999}", "\"ab\"\n1", "\"a\"", NULL },
+        { "{\"enum\":[1,-1,10,1.0,12,21,1e+2,0.5]}", "1\n-1\n10\n12\n21\n100\n0.5", "2\n120\n-10\n5", NULL },
+        { "{\"allOf\":[{\"minLength\":2},{\"maxLength\":5},{\"minLength\":3,\"maxLength\":4}]}",
+          "\"abc\"\n\"abcd\"\nnull", "\"ab\"\n\"abcde\"", NULL },
+        { "{\"minLength\":5,\"maxLength\":3}", "1\n[]", "\"abcd\"\n\"\"", NULL },
+        { "{\"allOf\":[{\"maxLength\":5},{\"maxLength\":3},{\"pattern\":\"a\"},{\"minLength\":2}]}",
+          "\"ab\"\n\"xxa\"", "\"a\"\n\"xxx\"\n\"axxx\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^a-c\\\\u0000-\\\\u002f]$\"}", "\"d\"\n\"0\"", "\"b\"\n\"-\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^x-\\\\uffff]$\"}", "\"w\"", "\"x\"\n\"\xc3\xa9\"", NULL },
+        { "{\"dependencies\":{\"a\":\"b\",\"c\":[\"a\"]},\"properties\":{\"a\":{},\"b\":{},\"c\":{}}}",
+          "{}\n{\"a\":1,\"b\":2}\n{\"b\":2}", "{\"a\":1}\n{\"c\":1}", NULL },
+        { "{\"allOf\":[{\"patternProperties\":{\"^a\":{}}},{\"patternProperties\":{\"^a\":{\"type\":\"null\"}}}]}",
+          "{\"ab\":null}\n{\"b\":1}", "{\"ab\":1}", NULL },
+        { "{\"allOf\":[{\"minProperties\":1},{\"minProperties\":2},{\"maxProperties\":3},{\"maxProperties\":2}],"
+          "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"c\":3}", "{\"a\":1}\n{}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"minProperties\":3,\"maxProperties\":2}", "[]", "{}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"required\":[\"a\",\"b\",\"c\"],\"maxProperties\":2}", "1",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"properties\":{\"a\":{\"type\":\"number\"}},\"enum\":[{\"a\":1},{\"b\":2},{\"a\":\"x\"}]}",
+          "{\"a\":1}\n{\"b\":2}", "{\"a\":\"x\"}\n{}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"maxProperties\":1}", "{\"a\":1}\n{\"b\":1}\n{}", "{\"a\":1,\"b\":1}",
+          "ordered" },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"],\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":1}\n{\"b\":1}", "{\"b\":1,\"a\":1}\n{\"a\":1}", "ordered" },
+        { "{\"allOf\":[{\"prefixItems\":[{\"const\":1}]},{\"prefixItems\":[{},{\"const\":2}]}]}",
+          "[1,2]\n[1]\n[]\n[1,2,3]", "[2]\n[1,3]", NULL },
+        { "{\"items\":{\"enum\":[1,2,3]},\"uniqueItems\":true,\"minItems\":2,\"maxItems\":3}", "[1,2]\n[3,1,2]",
+          "[1]\n[1,1]\n[1,2,3,1]", NULL },
+        { "{\"items\":{\"enum\":[1,2]},\"uniqueItems\":true,\"minItems\":3}", "1", "[1,2]\n[1,2,1]", NULL },
+        { "{\"items\":{\"type\":\"number\"},\"uniqueItems\":false}", "[1,1]", "[\"a\"]", NULL },
+        { "{\"allOf\":[{\"minItems\":1},{\"minItems\":2},{\"maxItems\":3},{\"maxItems\":2}]}", "[1,2]",
+          "[1]\n[1,2,3]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":1}", "{}", "[1]\n[1,1]\n[]", NULL },
+        { "{\"enum\":[[1],[2,3]],\"items\":{\"maximum\":2}}", "[1]", "[2,3]\n[2]", NULL },
+        { "{\"enum\":[[1],[2,3],[]],\"prefixItems\":[{\"const\":2}]}", "[2,3]\n[]", "[1]", NULL },
+        { "{\"unevaluatedItems\":true,\"unevaluatedProperties\":true,\"uniqueItems\":false}", "[1,1]\n{\"a\":1}", "",
+          NULL },
+        { "{\"not\":{\"type\":\"object\",\"maxProperties\":0}}", "{\"a\":1}\n[]", "{}", NULL },
+        { "{\"not\":{\"type\":\"object\",\"additionalProperties\":true}}", "[]\n1", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"properties\":{}}}", "", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"items\":true}}", "", "[]\n[1]", NULL },
+        { "{\"$ref\":\"#/$defs/a~1b~0/anyOf/1\",\"$defs\":{\"a/b~\":{\"anyOf\":[{},{\"type\":\"null\"}]}}}", "null",
+          "1", NULL },
+        { "{\"$ref\":\"#two\",\"$defs\":{\"a\":{\"$anchor\":\"one\",\"type\":\"null\"},\"b\":{\"$anchor\":\"two\","
+          "\"type\":"
+          "\"string\"},\"$anchor\":{\"type\":\"number\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/"
+          "schema#\",\"$ref\":\"#two\",\"definitions\":{\"a\":{\"$id\":\"#one\"},"
+          "\"b\":{\"$id\":\"#tow\"},\"d\":{\"$id\":\"xtwo\"},\"c\":{\"$id\":\"#two\",\"type\":\"string\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$id\":\"http://x.org/a/b\",\"$ref\":\"c\",\"$defs\":{\"c\":{\"$id\":\"http://x.org/a/"
+          "c\",\"type\":\"null\"},"
+          "\"d\":{\"$id\":5},\"enum\":[{\"$id\":\"c\"}]}}",
+          "null", "1", NULL },
+        { "{\"properties\":{\"$id\":{\"type\":\"null\"},\"enum\":{\"type\":\"null\"}},\"const\":{\"$id\":null}}",
+          "{\"$id\":null}", "{}\n{\"$id\":1}", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -589,6 +758,31 @@ static void test_refusals(void **state)
           SAMP_E_RANGE, ":" },
         { "{\"$recursiveRef\":\"#\"}", SAMP_E_UNSUPPORTED, "/$recursiveRef:" },
         { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
+        { "{\"properties\":{\"\\u0001\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/?/type:" },
+        { "{\"anyOf\":[1,1,1,1,1,1,1,1,1,1,1,{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/0:" },
+        { "{\"anyOf\":[{},{},{},{},{},{},{},{},{},{},{},{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/11/type:" },
+        { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: no type" },
+        { "{\"minLength\":1e0}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1.0x}", SAMP_E_FORMAT, "expected" },
+        { "{\"multipleOf\":-2}", SAMP_E_FORMAT, "/multipleOf:" },
+        { "{\"$ref\":5}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"abc\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"{x\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/7\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/999999999999\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/x\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/title/a\",\"title\":\"b\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/a~\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"not\":{\"required\":[\"a\",5]},\"type\":\"object\"}", SAMP_E_FORMAT, "/not/required/1:" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"minContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"maxContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"patternProperties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{},\"g\":{},\"h\":{},\"i\":{},"
+          "\"j\":{},\"k\":{}}}",
+          SAMP_E_UNSUPPORTED, "/patternProperties/k:" },
+        { "{\"$schema\":\"http://json-schema.org/draft-08/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
@@ -778,11 +972,12 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_types),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_objects),         cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_applicators),     cmocka_unit_test(test_references),
-        cmocka_unit_test(test_opposites),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_many_properties),

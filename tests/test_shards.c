@@ -746,6 +746,98 @@ static void test_used_chains(void **state)
     assert_true(share_within(nuclei, 5) >= 0.999);
 }
 
+/* ------------------------------------------------------------------------------------------------- more chains
+   What the chains above have not: samplers behind the one that selects, two cuts in a row, selectors on their own and
+   behind a cut that lists all that is left. */
+
+static samp_sampler *softmax_dist(void) { return chain_of(samp_init_softmax(), samp_init_dist(1), NULL); }
+static samp_sampler *dist_top_k(void) { return chain_of(samp_init_dist(1), samp_init_top_k(7), NULL); }
+static samp_sampler *dist_twice(void) { return chain_of(samp_init_dist(1), samp_init_temp(0.7f), samp_init_dist(2)); }
+static samp_sampler *greedy_temp(void) { return chain_of(samp_init_greedy(), samp_init_temp(0.7f), NULL); }
+static samp_sampler *gumbel(void) { return samp_init_gumbel(5); }
+static samp_sampler *gumbel_top_k(void) { return chain_of(samp_init_gumbel(5), samp_init_top_k(7), NULL); }
+static samp_sampler *top_k_gumbel(void) { return chain_of(samp_init_top_k(9), samp_init_gumbel(5), NULL); }
+static samp_sampler *top_k_mirostat(void)
+{
+    return chain_of(samp_init_top_k(30), samp_init_mirostat(LONG_VOCAB, 10, 5.0f, 0.1f, 100), NULL);
+}
+static samp_sampler *mirostat_few(void) { return samp_init_mirostat(LONG_VOCAB, 10, 3.0f, 0.1f, 2); }
+static samp_sampler *mirostat_many(void) { return samp_init_mirostat(LONG_VOCAB, 10, 7.0f, 0.1f, 500); }
+static samp_sampler *temp_mirostat(void)
+{
+    return chain_of(samp_init_temp(0.7f), samp_init_mirostat_v2(11, 4.0f, 0.1f), NULL);
+}
+static samp_sampler *adaptive_off(void)
+{
+    return chain_of(samp_init_top_p(0.9f, 0), samp_init_adaptive_p(-1.0f, 0.9f, 12), NULL);
+}
+static samp_sampler *top_p_top_k(void)
+{
+    return chain_of(samp_init_top_p(0.9f, 0), samp_init_top_k(40), samp_init_dist(3));
+}
+static samp_sampler *top_p_top_k_all(void)
+{
+    return chain_of(samp_init_top_p(0.9f, 0), samp_init_top_k(30000), samp_init_dist(3));
+}
+static samp_sampler *top_p_min_p_keep(void)
+{
+    return chain_of(samp_init_top_p(0.9f, 0), samp_init_min_p(0.3f, 20), samp_init_dist(3));
+}
+static samp_sampler *top_p_min_p_more(void)
+{
+    return chain_of(samp_init_top_p(0.9f, 0), samp_init_min_p(0.3f, 20000), samp_init_dist(3));
+}
+static samp_sampler *typical_top_p(void)
+{
+    return chain_of(samp_init_typical(0.9f, 300), samp_init_top_p(0.9f, 0), samp_init_dist(3));
+}
+static samp_sampler *temp_ext_alone(void)
+{
+    return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_temp_ext(0.9f, 0.2f, 1.0f), samp_init_dist(9));
+}
+static samp_sampler *smoothing(void)
+{
+    return chain_of(samp_init_smoothing(0.3f, 1.5f), samp_init_smoothing(0.2f, 1.0f), samp_init_dist(9));
+}
+static samp_sampler *sigma_twice(void)
+{
+    return chain_of(samp_init_top_n_sigma(2.0f), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
+}
+static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
+static samp_sampler *eta_greedy(void)
+{
+    return chain_of(samp_init_eta(1e-3f, 0), samp_init_p_less(1.0f, 0), samp_init_greedy());
+}
+
+static void test_more_chains(void **state)
+{
+    (void)state;
+    static samp_sampler *(*const make[])(void) = {
+        softmax_dist, dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
+        top_k_gumbel, top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
+        top_p_top_k,  top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
+        smoothing,    sigma_twice,     xtc_kept,         eta_greedy,
+    };
+    static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
+    real_rows_load(REAL_ROWS_PATH);
+    for (uint64_t i = 0; i < TEST_COUNT(make) * TEST_COUNT(lengths) * N_LONG_ROWS; i++) {
+        source s = source_stream(600 + i);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = lengths[i / TEST_COUNT(make) % TEST_COUNT(lengths)];
+        w->n_ranks = RANKS[i % TEST_COUNT(RANKS)];
+        w->n_rows = 1;
+        w->one[0] = make[i % TEST_COUNT(make)]();
+        w->data = (char *)malloc(w->n_vocab * sizeof(float));
+        make_long_row(&s, (float *)(void *)w->data, w->n_vocab,
+                      (long_row)(i / (TEST_COUNT(make) * TEST_COUNT(lengths))));
+        if (i % 3 == 0) make_told(w, &s);
+        make_ranks(w, &s);
+        for (int step = 0; step < 2; step++) play_batch(w, &s, "more chains", i);
+        drop_world(w);
+        free(w);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------ failures */
 
 /* Three ranks, two rows of 1,000 tokens. */
@@ -912,12 +1004,19 @@ static void test_lost_status(void **state)
     }
 }
 
+/* One rank has nobody to merge with. */
+static int alone(void *user, void *bytes, size_t n, samp_merge merge)
+{
+    (void)bytes, (void)n, (void)merge;
+    return user ? -99 : 0;
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
     int status = 7;
     samp_token out[1];
-    samp_sampler *chain[1] = { usual_chain() };
+    samp_sampler *chain[1] = { usual_chain() }, *same = usual_chain();
     samp_logits slice;
     samp_ranks ranks = { NULL, NULL, NULL };
     size_t n = 5;
@@ -943,7 +1042,34 @@ static void test_arguments(void **state)
     assert_int_equal(samp_sample_sharded(NULL, &ranks, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_sample_sharded(shard, NULL, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_shard_begin(NULL, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_shard_take(NULL), SAMP_E_NULL);
+    assert_null(samp_shard_message(NULL, &n));
+    assert_null(samp_shard_message(shard, NULL));
     samp_shard_merge(NULL, NULL, 3);
+    samp_shard_merge(&slice, NULL, 3);
+    ranks.allreduce = alone;
+    float row[10] = { 1.0f };
+    slice.data = row;
+    slice.n_vocab = slice.stride = 10;
+    for (int wrong = 0; wrong < 4; wrong++) {
+        static const int says[] = { SAMP_E_NULL, SAMP_E_NULL, SAMP_E_NULL, SAMP_OK };
+        slice.n_rows = wrong != 3;
+        out[0] = -77;
+        status = samp_sample_sharded(shard, &ranks, wrong == 1 ? NULL : chain, wrong == 0 ? NULL : &slice,
+                                     wrong == 2 ? NULL : out);
+        assert_int_equal(status, says[wrong]);
+        assert_int_equal(out[0], wrong == 1 ? SAMP_E_NULL : -77);
+    }
+    slice.n_rows = 1;
+    assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_OK);
+    assert_int_equal(out[0], samp_sample(same, row, 10));
+    ranks.user = &slice;
+    assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out),
+                     SAMP_E_DEVICE); /* -99 is no status of ours */
+    assert_int_equal(samp_shard_begin(shard, chain, &slice, out), SAMP_OK);
+    assert_int_equal(samp_shard_take(shard), SAMP_E_NULL); /* no message has gone out */
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    samp_free(same);
     samp_shard_drop(NULL, -1);
     samp_shard_free(NULL);
     samp_shard_free(shard);
@@ -988,6 +1114,31 @@ static void squeeze(world *w)
     }
 }
 
+/* A rank's status is that of the merge, the nearer to 0 of two, and takes no message for another: all ranks count. */
+static void test_statuses_are_merged(void **state)
+{
+    (void)state;
+    source s = source_stream(300);
+    world *w = small_world(&s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    static const int said[] = { SAMP_OK, SAMP_E_FULL, SAMP_E_NAN };
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]), SAMP_OK);
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+        sampi_wire_put(bytes[rank] + SAMPI_AT_STATUS, (uint32_t)said[rank], 4);
+    }
+    for (size_t rank = 1; rank < 3; rank++) {
+        samp_shard_merge(bytes[0], bytes[rank], n[0]);
+        assert_int_equal(sampi_wire_u32(bytes[0] + SAMPI_AT_STATUS), (uint32_t)said[rank]);
+        assert_int_equal(sampi_wire_u32(bytes[0] + SAMPI_AT_RANKS), rank + 1);
+    }
+    same_merges(bytes[0], bytes[1], bytes[2], n[0]);
+    assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_NAN);
+    drop_world(w);
+    free(w);
+}
+
 /* Rounds of real messages; in some of the runs bytes of one of them are changed. Ranks that get the same message, of
    whatever bytes, go on alike and come to an end. */
 static void test_merge(void **state)
@@ -1027,6 +1178,129 @@ static void test_merge(void **state)
         }
         drop_world(w);
         free(w);
+    }
+}
+
+/* A number of few, so that much ties; NaNs and both zeros are among them. */
+static uint32_t few_words(source *s)
+{
+    static const uint32_t words[] = { 0,           1,           2,           0x3f800000u, 0xbf800000u,
+                                      0x80000000u, 0x7fc00000u, 0xffc00001u, UINT32_MAX };
+    return words[below(s, TEST_COUNT(words))];
+}
+
+/* Messages of every kind of parcel with numbers that tie: a merge is the same in every order and grouping, also where it
+   is none. */
+static void test_merge_ties(void **state)
+{
+    (void)state;
+    source s = source_stream(400);
+    unsigned long whole = 0;
+    const unsigned long n_cases = (unsigned long)cases(200000, 6000);
+    for (unsigned long i = 0; i < n_cases; i++) {
+        enum { ROOM = 2 };
+        static unsigned char m[3][512];
+        sampi_parcel_kind kind = (sampi_parcel_kind)(1 + i % (SAMPI_N_PARCELS - 1));
+        size_t size = SAMPI_SHARD_HEAD + sampi_parcel_size(kind, ROOM);
+        assert_true(size <= sizeof m[0]);
+        for (int k = 0; k < 3; k++) {
+            memset(m[k], 0, size);
+            sampi_wire_put(m[k], SAMPI_SHARD_MAGIC, 4);
+            sampi_wire_put(m[k] + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+            sampi_wire_put(m[k] + SAMPI_AT_PARCELS, below(&s, 200) ? 1 : 0, 4);
+            sampi_parcel p = sampi_new_parcel(m[k] + SAMPI_SHARD_HEAD, kind, 0, ROOM);
+            for (unsigned char *at = p.fields; at < p.entries; at += 4) sampi_wire_put(at, few_words(&s), 4);
+            if (kind == SAMPI_PARCEL_RUNS) memset(p.fields, 0, 16);
+            if (kind == SAMPI_PARCEL_LIST || sampi_is_sorted_kind(kind)) memset(p.entries - 4, 0, 4);
+            if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) memset(p.fields + 4, 0, 4);
+            size_t n = kind == SAMPI_PARCEL_TOP || kind == SAMPI_PARCEL_HIST ? ROOM : below(&s, ROOM + 1);
+            if (p.entry == 0 || (n == 2 && sampi_is_sorted_kind(kind))) n = 0;
+            for (size_t e = 0; e < n; e++)
+                for (size_t w = 0; w < p.entry; w += 4)
+                    sampi_wire_put(sampi_parcel_entry(&p, e) + w, few_words(&s), 4);
+            sampi_set_entries(&p, n);
+            whole += sampi_message_is_good(m[k], size);
+        }
+        same_merges(m[0], m[1], m[2], size);
+    }
+    assert_true(whole > n_cases); /* of three times as many */
+}
+
+/* A word of a message, before it is merged or behind that, is another one. */
+typedef struct change {
+    unsigned round;
+    size_t word;
+    int how;
+    bool merged;
+} change;
+
+enum { N_CHANGES = 10 };
+
+static uint32_t changed_word(uint32_t x, int how)
+{
+    static const uint32_t words[] = { 0, 1, 0x7f800000u, 0x7fc00000u, 0xff800000u, UINT32_MAX, 0xff7fffffu };
+    return how < 7 ? words[how] : how == 7 ? x + 1 : how == 8 ? x - 1 : x ^ 0x80000000u;
+}
+
+/* Ranks of which one has said something else, or that were told so: they go on alike, and come to an end with tokens that
+   there are, or with a status. False: there is no such round, or no such word. */
+static bool play_changed(const traffic *t, uint64_t number, const change *c)
+{
+    source s = source_seed(test_seed() + number);
+    world *w = (world *)calloc(1, sizeof *w);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    bool met = false;
+    w->n_vocab = w->stride = 1500;
+    w->n_ranks = 2;
+    w->n_rows = 2;
+    w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+    for (size_t r = 0; r < w->n_rows; r++) {
+        w->one[r] = t->make();
+        make_long_row(&s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
+    }
+    if (number % 3 == 0) make_told(w, &s);
+    make_ranks(w, &s);
+    for (size_t k = 0; k < 2; k++)
+        assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+    for (unsigned round = 0;; round++) {
+        for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+        assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
+        if (!bytes[0]) break;
+        bool now = round == c->round && 4 * c->word + 4 <= n[0];
+        unsigned char *at = bytes[1] + 4 * c->word;
+        if (now && !c->merged) sampi_wire_put(at, changed_word(sampi_wire_u32(at), c->how), 4);
+        assert_true(exchange(w, bytes, n, &s));
+        if (now && c->merged) sampi_wire_put(at, changed_word(sampi_wire_u32(at), c->how), 4);
+        if (now) memcpy(bytes[0], bytes[1], n[0]);
+        met |= now;
+        int status = samp_shard_take(w->shard[0]);
+        assert_int_equal(samp_shard_take(w->shard[1]), status);
+    }
+    for (size_t r = 0; r < w->n_rows; r++) {
+        assert_int_equal(w->out[0][r], w->out[1][r]);
+        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
+        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
+    }
+    drop_world(w);
+    free(w);
+    return met;
+}
+
+/* Each word of what a round begins with, for all kinds of chains. */
+static void test_changed_words(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    int every = (int)amount(1, 7);
+    real_rows_load(REAL_ROWS_PATH);
+    for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++) {
+        bool met = true;
+        for (unsigned round = 0; met && round < 12; round++)
+            for (size_t word = 0; word < 40 && (met || word > 0); word++) {
+                change c = { round, word, (int)(number % N_CHANGES), number / N_CHANGES % 2 == 0 };
+                for (; c.how < N_CHANGES; c.how += every) met = play_changed(&TRAFFIC[i], number++, &c);
+            }
     }
 }
 
@@ -1195,12 +1469,22 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_used_chains),    cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_lost_status),    cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_ties),
+        cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

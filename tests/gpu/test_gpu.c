@@ -1029,38 +1029,53 @@ static bool loaded_state(void)
     return stage_free(&t, good, "loaded state");
 }
 
-/* Tokens left on the device, also those of rows that the CPU has sampled, and statuses. */
+/* Tokens left on the device, also those of rows that the CPU has sampled, and statuses; logits that are there before, or
+   are not. */
 static bool out_on_device(void)
 {
     stage t;
     bool good = stage_make(&t);
-    samp_gpu_config config = { device, 4, 500, SAMP_F32, false, true, 0 };
-    samp_gpu *gpu = samp_gpu_create(&config, NULL);
-    samp_token *out = gpu ? (samp_token *)sampi_gpu_alloc(gpu, 4 * sizeof *out) : NULL;
-    good &= gpu && out;
+    enum { N = 500, ROWS = 4 };
+    samp_gpu *gpu[2];
+    samp_token *out[2];
+    void *data = NULL;
+    for (int there = 0; there < 2; there++) {
+        samp_gpu_config config = { device, ROWS, N, SAMP_F32, there != 0, true, 0 };
+        gpu[there] = samp_gpu_create(&config, NULL);
+        out[there] = gpu[there] ? (samp_token *)sampi_gpu_alloc(gpu[there], ROWS * sizeof **out) : NULL;
+        if (there) data = gpu[there] ? sampi_gpu_alloc(gpu[there], ROWS * N * sizeof(float)) : NULL;
+        good &= gpu[there] && out[there];
+    }
+    good &= data != NULL;
     for (uint64_t seed = 1; seed <= 1000 && good; seed++) {
         source s = source_seed(seed);
-        samp_token got[4], want[4];
-        samp_logits l;
+        const int there = seed % 2;
+        samp_token got[ROWS], want[ROWS];
+        samp_logits l, put;
         memset(&l, 0, sizeof l);
         l.data = t.data;
-        l.n_vocab = 500;
-        l.n_rows = 1 + below(&s, 4);
-        for (size_t r = 0; r < l.n_rows; r++) t.steps[r] = make_chain(&s, 500), t.fast[r] = samp_clone(t.steps[r]);
-        make_normal(&t, &s, 2000, 3.0f);
-        if (percent(&s, 20)) store(SAMP_F32, t.data, below(&s, 2000), NAN);
+        l.n_vocab = N;
+        l.n_rows = 1 + below(&s, ROWS);
+        for (size_t r = 0; r < l.n_rows; r++) t.steps[r] = make_chain(&s, N), t.fast[r] = samp_clone(t.steps[r]);
+        make_normal(&t, &s, ROWS * N, 3.0f);
+        if (percent(&s, 20)) store(SAMP_F32, t.data, below(&s, ROWS * N), NAN);
         for (size_t r = 0; r < l.n_rows; r++) {
             row_of(&t, &l, r, t.row);
             want[r] = step(&t.p, &t.steps[r], t.row, l.n_vocab, true);
         }
-        good = samp_gpu_sample_batch(gpu, t.fast, &l, out) == SAMP_OK &&
-               sampi_gpu_get(gpu, got, out, l.n_rows * sizeof *got) == SAMP_OK &&
+        put = l;
+        if (there) good = sampi_gpu_put(gpu[1], data, t.data, ROWS * N * sizeof(float)) == SAMP_OK, put.data = data;
+        good = good && samp_gpu_sample_batch(gpu[there], t.fast, &put, out[there]) == SAMP_OK &&
+               sampi_gpu_get(gpu[there], got, out[there], l.n_rows * sizeof *got) == SAMP_OK &&
                memcmp(got, want, l.n_rows * sizeof *got) == 0;
         if (!good) printf("  seed %" PRIu64 "\n", seed);
         free_chains(&t, l.n_rows);
     }
-    if (gpu) sampi_gpu_release(gpu, out);
-    samp_gpu_free(gpu);
+    if (data) sampi_gpu_release(gpu[1], data);
+    for (int there = 0; there < 2; there++) {
+        if (gpu[there] && out[there]) sampi_gpu_release(gpu[there], out[there]);
+        samp_gpu_free(gpu[there]);
+    }
     return stage_free(&t, good, "tokens on the device");
 }
 
