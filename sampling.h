@@ -2932,8 +2932,8 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UN
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount(_mm512_kunpackw(a, b)); }
 SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in)
 {
-    return n + (V(t))__builtin_popcountll(
-                   _mm512_kunpackd(_mm512_kunpackw(in[0], in[1]), _mm512_kunpackw(in[2], in[3])));
+    uint64_t bits = _mm512_kunpackd(_mm512_kunpackw(in[0], in[1]), _mm512_kunpackw(in[2], in[3]));
+    return n + (V(t))__builtin_popcountll(bits);
 }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
@@ -3154,11 +3154,7 @@ SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v)
-{
-    float max = v[0];
-    for (int k = 1; k < SAMPI_W; k++) max = v[k] > max ? v[k] : max;
-    return max;
-}
+    { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max ? v[k] : max; return max; }
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
