@@ -3153,8 +3153,8 @@ SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
 #endif
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
-SAMPI_OP float V(hmax)(V(f) v)
-    { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max ? v[k] : max; return max; }
+SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: NEON tells it nowhere else */
+    { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
@@ -27999,8 +27999,9 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
 {
     uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
     const size_t words = (row->n + 31) / 32;
+    /* nor a row of products: none overflows as long as its largest is there */
     if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
-        (keeps && row->mask))
+        row->r != 1.0f || (keeps && row->mask))
         return false;
     if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
     if (row->mask && row->mask != bits) memcpy(bits, row->mask, words * sizeof *bits);

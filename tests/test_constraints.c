@@ -1235,6 +1235,33 @@ static void test_verify(void **state)
     }
 }
 
+/* What temp has found to be small enough for a product of every logit is masked behind it: the rest overflows. */
+static void test_mask_behind_temp(void **state)
+{
+    (void)state;
+    enum { MANY = 600, ALL = 1024 };
+    static samp_token list[MANY];
+    static float row[ALL];
+    static samp_token_data data[ALL];
+    samp_sampler *s = samp_chain_init();
+    for (samp_token i = 0; i < ALL; i++) row[i] = i < MANY ? 1.0f : -FLT_MAX;
+    for (samp_token i = 0; i < MANY; i++) list[i] = i;
+    assert_ok(samp_chain_add(s, samp_init_temp(0.6f)));
+    assert_ok(samp_chain_add(s, samp_init_suppressed_tokens(list, MANY)));
+    assert_ok(samp_chain_add(s, samp_init_dist(7)));
+    for (uint64_t k = 0; k < 20; k++) {
+        samp_token_data_array cur = { data, ALL, -1, false };
+        for (samp_token i = 0; i < ALL; i++) data[i] = (samp_token_data){ i, row[i], 0.0f };
+        assert_ok(samp_set_position(s, k));
+        assert_ok(samp_apply(s, &cur));
+        assert_ok(samp_set_position(s, k));
+        samp_token token = samp_sample(s, row, ALL);
+        assert_in_range(token, MANY, ALL - 1);
+        assert_int_equal(token, cur.data[cur.selected].id);
+    }
+    samp_free(s);
+}
+
 static int make_rows(void **state)
 {
     (void)state;
@@ -1246,15 +1273,16 @@ static int make_rows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walks),          cmocka_unit_test(test_rewinding),
-        cmocka_unit_test(test_rewind_later),   cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_rewind_most),    cmocka_unit_test(test_many_bans),
-        cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_in_chains),
-        cmocka_unit_test(test_forged_end),     cmocka_unit_test(test_off),
-        cmocka_unit_test(test_describe),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_empty),          cmocka_unit_test(test_hostile_states),
-        cmocka_unit_test(test_other_settings), cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_top_p_decay),    cmocka_unit_test(test_top_p_decay_formula)
+        cmocka_unit_test(test_walks),           cmocka_unit_test(test_rewinding),
+        cmocka_unit_test(test_rewind_later),    cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_rewind_most),     cmocka_unit_test(test_many_bans),
+        cmocka_unit_test(test_unfinished),      cmocka_unit_test(test_in_chains),
+        cmocka_unit_test(test_forged_end),      cmocka_unit_test(test_off),
+        cmocka_unit_test(test_describe),        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_hostile_states),
+        cmocka_unit_test(test_other_settings),  cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_top_p_decay),     cmocka_unit_test(test_top_p_decay_formula),
+        cmocka_unit_test(test_mask_behind_temp)
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, make_rows, NULL);
