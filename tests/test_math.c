@@ -993,7 +993,8 @@ static void test_split_sees_every_id(void **state)
             const uint32_t base = (uint32_t)first[c % 3], step = (uint32_t)gap[c / 3 % 2];
             const bool is_long = c / 6 % 2;
             const size_t n = (is_long ? SAMPI_TILE : 1) + (size_t)c / 12 % SHORT,
-                         at = (size_t)c / 12 / SHORT % (SHORT + 1) * (is_long ? 7 : 1); /* from n on: unspoiled */
+                         place = (size_t)c / 12 / SHORT % (SHORT + 1), /* from n on: unspoiled */
+                at = is_long ? (place == SHORT ? SAMPI_TILE : 7 * place) : place;
             const uint32_t wrong[] = { UINT32_MAX, base + step * ((uint32_t)at - 1), base + step * ((uint32_t)at + 1),
                                        999 };
             bool ascend = true, has_nan = c % 5 == 0 && at < n;
