@@ -59,8 +59,7 @@ math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
 math|avx2|V(split)|a negative first id|s/ || d->id < 0//
 math|avx512|V(split)|the lines of all tiles in one place|s/line + i \/ SAMPI_LINE - SAMPI_LINE/line/
 math|sse2|V(split)|the rest's maximum is lost|s/V(max)(max, rest)/max/
-math|avx2|V(split)|the rest's NaN is lost|s/nan | V(unord)(rest, rest)/nan/
-math|avx512|V(field)|a lane of another vector|s/0xF800/0xF000/
+math|avx512|V(field)|logits are p|s/(uint32_t)w/(uint32_t)(w + w)/
 math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
 math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/

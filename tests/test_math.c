@@ -1000,6 +1000,7 @@ static void test_split_sees_every_id(void **state)
             bool ascend = true, has_nan = c % 5 == 0 && at < n;
             for (size_t j = 0; j < n; j++)
                 all[j] = (samp_token_data){ (samp_token)(base + step * (uint32_t)j), (float)(j * 37 % 101), 0.0f };
+            if (c % 3 == 0) all[n - 1].logit = 200.0f;
             if (at < n) all[at].id = (samp_token)wrong[c / 12 / SHORT / (SHORT + 1)];
             if (has_nan) all[at].logit = NAN;
             for (size_t j = 0; j < n; j++) ascend &= all[j].id > (j ? all[j - 1].id : -1);
