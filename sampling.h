@@ -3402,7 +3402,7 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     size_t kept = 0, i = 0;
     for (size_t end;;) {
-        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly; more branches could not be foretold */
+        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly none; more branches could not be foretold */
             V(m) in[4];
             SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
             if (V(any)((in[0] | in[1]) | (in[2] | in[3]))) break;
@@ -3639,9 +3639,10 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
     V(f) max = V(all)(-INFINITY);
     V(m) nan = V(unord)(max, max);
-    size_t i = 0;
-    for (size_t tile = SAMPI_TILE; tile <= n; tile += SAMPI_TILE) {
-        for (; i < tile; i += SAMPI_W) {
+    size_t i = 0, folded = 0;
+    for (size_t end = 0; end < n;) {
+        end = n - end < SAMPI_TILE ? n : end + SAMPI_TILE;
+        for (; i + SAMPI_W <= end; i += SAMPI_W) {
             const float *at = (const float *)(const void *)(d + i);
             V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
             SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
@@ -3649,13 +3650,16 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float
             next += V(alli)(SAMPI_W);
             V(store)(x + i, V(field)(v, 1));
         }
-        if (line) V(lines)(x + i - SAMPI_TILE, SAMP_F32, NULL, 1, line + i / SAMPI_LINE - SAMPI_LINE, &max, &nan);
+        if (!line || end - folded < SAMPI_TILE) continue;
+        V(lines)(x + folded, SAMP_F32, NULL, 1, line + folded / SAMPI_LINE, &max, &nan);
+        folded = end;
     }
-    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0)
-        return sampi_split_scalar(d, n, x, line, top);
-    bool ascend = sampi_split_scalar(d + i, n - i, x + i, NULL, NULL) && (i == n || d[i].id > d[i - 1].id);
+    size_t done = i; /* with ids that are all one more than the last */
+    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0) done = 0;
+    bool ascend = sampi_split_scalar(d + done, n - done, x + done, NULL, NULL);
+    ascend &= done == 0 || done == n || d[done].id > d[done - 1].id;
     if (!line) return ascend;
-    V(f) rest = V(all)(V(maxima)(x + i, SAMP_F32, NULL, n - i, line + i / SAMPI_LINE));
+    V(f) rest = V(all)(V(maxima)(x + folded, SAMP_F32, NULL, n - folded, line + folded / SAMPI_LINE));
     *top = V(any)(nan | V(unord)(rest, rest)) ? NAN : V(hmax)(V(max)(max, rest));
     return ascend;
 }
@@ -9949,11 +9953,12 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
     const size_t k = (size_t)s->u.top_k.k;
     if (k >= row->n) return SAMP_OK;
+    if (!s->u.top_k.ties) {
+        sampi_keep_first(row, k);
+        return SAMP_OK;
+    }
     sampi_gather_first(row, k);
-    if (!s->u.top_k.ties)
-        sampi_cut(row, k);
-    else if (k < row->n)
-        sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
+    if (k < row->n) sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
     return SAMP_OK;
 }
 
@@ -10665,6 +10670,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     if (status) return status;
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
+        if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
         sampi_compact(row);
     }
     if (typical.min_keep > row->n) typical.min_keep = row->n;

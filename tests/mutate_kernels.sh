@@ -54,10 +54,10 @@ fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 math|avx2|V(split)|no look at ids|s/other |= .*;//
 math|avx2|V(field)|logits are p|s/\* 3 + (uint32_t)w/* 3 + (uint32_t)(w + w)/
 math|avx2|V(field)|the lanes beside|s/(8 - w)/(8 - w - w)/
-math|avx2|V(split)|the rest is not compared with what is before it|s/ && (i == n || d\[i\].id > d\[i - 1\].id)//
+math|avx2|V(split)|the rest is not compared with what is before it|s/ascend &= done == 0.*;//
 math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
 math|avx2|V(split)|a negative first id|s/ || d->id < 0//
-math|avx512|V(split)|the lines of all tiles in one place|s/line + i \/ SAMPI_LINE - SAMPI_LINE/line/
+math|avx512|V(split)|the lines of all tiles in one place|s/line + folded \/ SAMPI_LINE, \&max/line, \&max/
 math|sse2|V(split)|the rest's maximum is lost|s/V(max)(max, rest)/max/
 math|avx512|V(field)|logits are p|s/(uint32_t)w/(uint32_t)(w + w)/
 math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
