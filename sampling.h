@@ -2567,8 +2567,8 @@ typedef struct sampi_kernels {
    against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
    fma, which is slow where the CPU has none. Behind it the other sets are compiled, by including this file. */
 
-static size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                                 float *out)
+static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
+                                              size_t n, float *out)
 {
     for (size_t i = 0; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
     return n;
@@ -2699,7 +2699,7 @@ static bool sampi_is_near(const void *what, float x)
 }
 
 /* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Sets leave out what is below unseen. */
-static float sampi_envelope_floor(float r, float max, float floor)
+static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
 {
     const float of[2] = { r, max };
     if (floor > -FLT_MAX && sampi_is_near(of, floor)) return floor;
@@ -3202,6 +3202,20 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
     return room;
 }
 
+/* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
+   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that; gcc does at -O2, but for calls
+   that are a function's last step. */
+#if SAMPI_W > 4 && !defined(__clang__)
+SAMPI_OP void V(tidy)(char *unused)
+{
+    (void)unused;
+    _mm256_zeroupper();
+}
+#define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
+#else
+#define SAMPI_TIDY
+#endif
+
 /* The next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
@@ -3223,13 +3237,16 @@ SAMPI_OP void V(ahead)(const float *x)
 SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i));
-    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
-    return n;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        if (SAMPI_W > 4 && dtype == SAMP_F64) V(ahead)((const float *)((const double *)x + at + i));
+        V(store)(out + i, V(row)(x, dtype, mask, at + i));
+    }
+    return i + (i < n ? sampi_fetch_scalar(x, dtype, mask, at + i, n - i, out + i) : 0);
 }
 
 SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
+    SAMPI_TIDY
     if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
@@ -3279,6 +3296,7 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
    and so does what would else take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
+    SAMPI_TIDY
     const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 ? SAMPI_FUSED : SAMPI_W == 8);
     V(f) max = V(all)(-INFINITY);
     V(m) nan = V(unord)(max, max);
@@ -3336,6 +3354,7 @@ SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 
 SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
 {
+    SAMPI_TIDY
     const V(f) vr = V(all)(r), vmax = V(all)(max), none = V(all)(0.0f);
     V(f) l[4], d[4], p[4], part[4] = { none, none, none, none };
     V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
@@ -3355,6 +3374,7 @@ SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, doubl
 
 SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *moment)
 {
+    SAMPI_TIDY
     const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX), none = V(all)(0.0f);
     V(f) v[4], part[4] = { none, none, none, none };
     V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
@@ -3380,6 +3400,7 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
 
 SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
 {
+    SAMPI_TIDY
     for (size_t j = 0; j < m; j += SAMPI_W) {
         V(f) v = V(load)(line + j);
         for (size_t i = j + m; i < n; i += m) v = V(max)(v, V(load)(line + i));
@@ -3399,6 +3420,7 @@ SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, s
 SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
                                  float *x_out, int32_t *id_out)
 {
+    SAMPI_TIDY
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     size_t kept = 0, i = 0;
     for (size_t end;;) {
@@ -3418,6 +3440,7 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
 SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                               int32_t *id_out)
 {
+    SAMPI_TIDY
     enum { parts = SAMPI_LINE / SAMPI_W };
     const V(f) lo = V(all)(floor);
     const V(i) step = V(loadi)(SAMPI_STEP);
@@ -3435,6 +3458,7 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
 
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
+    SAMPI_TIDY
     const V(f) lo = V(all)(floor);
     V(t) count = { 0 };
     V(f) v[4];
@@ -3512,6 +3536,7 @@ SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
 {
+    SAMPI_TIDY
     V(f) l[2];
     V(d) e[4], w[4], s[4];
     V(q) v[4], sum = V(allq)(0);
@@ -3530,6 +3555,7 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
 /* Without fma e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
+    SAMPI_TIDY
     const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
     const V(d) vz = V(alld)(z / (double)SAMPI_ONE);
     for (size_t i = 0; i < n; i += SAMPI_W) {
@@ -3544,6 +3570,7 @@ SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float ma
 
 SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
 {
+    SAMPI_TIDY
     const V(f) lo = V(all)(floor);
     V(q) sum = V(allq)(0);
     V(f) v;
@@ -3583,6 +3610,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
+    SAMPI_TIDY
     if (with_s || !SAMPI_FUSED) /* where there is no fma one body for both: it is long */
         V(sums_as)(x, n, r, max, floor, SAMPI_FUSED || with_s, sums);
     else
@@ -3592,6 +3620,7 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
 /* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
+    SAMPI_TIDY
     const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(sampi_envelope_floor(r, max, floor));
     float room[SAMPI_TILE];
     for (size_t i = 0; i < n; i += SAMPI_TILE, tile++) {
@@ -3611,6 +3640,7 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
 
 SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 {
+    SAMPI_TIDY
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
@@ -3622,6 +3652,7 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 
 SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
 {
+    SAMPI_TIDY
     const V(f) vsum = V(all)(sum), va = V(all)(aim), one = V(all)(1.0f);
     for (size_t i = 0; i < n; i += SAMPI_W) {
         V(f) x = V(load)(e + i);
@@ -3636,6 +3667,7 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
    are near. */
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
+    SAMPI_TIDY
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
     V(f) max = V(all)(-INFINITY);
     V(m) nan = V(unord)(max, max);
@@ -3667,6 +3699,7 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float
 #if SAMPI_W < 16
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
+    SAMPI_TIDY
     size_t i = 0;
     for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
         V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
@@ -3689,6 +3722,7 @@ static __attribute__((noinline)) void V(ask)(const float *x, float *e, const flo
 /* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
+    SAMPI_TIDY
     const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
     const V(f) low = V(all)(-FLT_MAX);
     V(d) sum = zero, d[4], y[4];
@@ -3720,6 +3754,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 
 SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
+    SAMPI_TIDY
     const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
                b = V(all)(c->b), most = V(all)(c->most), none = V(all)(0.0f);
     V(f) part[4] = { none, none, none, none }, l, d, p;
@@ -3743,6 +3778,7 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
 #undef V
 #undef SAMPI_FLUSH_AT
 #undef SAMPI_T
+#undef SAMPI_TIDY
 #undef SAMPI_X86
 #endif /* SAMPI_W */
 

@@ -1701,10 +1701,12 @@ static bool play_array(player *p, band *b, shelf *h, const samp_token_data_array
         cur.data = (samp_token_data *)(void *)at.row;
         isa_use(&p->isa, i);
         int got = samp_apply(b->fast[i], &cur);
-        bool state = same_state(b->steps, b->fast[i]), same = want != SAMP_OK || same_array(&steps, &cur);
+        bool tidy = uppers_zero(), state = same_state(b->steps, b->fast[i]);
+        bool same = want != SAMP_OK || same_array(&steps, &cur);
         samp_perf_data perf = samp_perf(b->fast[i]);
-        if (got == want && state && same && perf.n_sample + perf.n_steps + perf.n_exact == 0) continue;
-        report(p, "%s: samp_apply %d, by definition %d%s\n", p->isa.name[i], got, want, state ? "" : "; other state");
+        if (got == want && state && same && tidy && perf.n_sample + perf.n_steps + perf.n_exact == 0) continue;
+        report(p, "%s: samp_apply %d, by definition %d%s%s\n", p->isa.name[i], got, want,
+               state ? "" : "; other state", tidy ? "" : "; upper halves left");
         report_array(p, "given", given);
         report_array(p, "by definition", &steps);
         report_array(p, "samp_apply", &cur);
