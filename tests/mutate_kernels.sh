@@ -67,6 +67,8 @@ fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
 fast|avx2|V(put)|p is not divided|s/if (sum .*;//
 fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
+fast|avx2|V(put)|upper halves are left|s/SAMPI_TIDY//
+fast|avx512|V(collect)|upper halves are left|s/SAMPI_TIDY//
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
@@ -119,7 +121,7 @@ batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
 batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
 batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
 batch|avx2|V(fetch_as)|the row from its start|s/V(row)(x, dtype, mask, at + i)/V(row)(x, dtype, mask, i)/
-batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
+batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i, n - i/mask, i, n - i/
 fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
 fast|avx2|V(expf)|libm is not asked|s/down, above)/above, down)/
 fast|avx2|V(expf)|the tail lacks its last element|s/n - i, 2, l/n - i - 1, 2, l/
