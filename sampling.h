@@ -2473,7 +2473,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
+     scale     out [n] = sampi_finite(x * r), or of x / r, masked elements as they are. out == x is fine.
      adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
      split     x [n] = the logits of candidates; unless line is NULL, line [16 * ceil(n / 256)] and *top what maxima
                makes of these. Returns: are all ids >= 0, each larger than the one before?
@@ -2530,7 +2530,7 @@ typedef struct sampi_kernels {
     uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float floor);
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
-    void (*scale)(const float *x, size_t n, float r, float *out);
+    void (*scale)(const float *x, size_t n, float r, bool divided, float *out);
     void (*adapt)(float *e, size_t n, float sum, float aim);
     bool (*split)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
@@ -2715,9 +2715,9 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
     }
 }
 
-static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
+static void sampi_scale_scalar(const float *x, size_t n, float r, bool divided, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
+    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(divided ? x[i] / r : x[i] * r);
 }
 
 static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
@@ -3552,17 +3552,19 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* Without fma e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
+/* The quotient lies between the products with an inverse that is a little too small and one that is too large, and
+   nearly always both are the same float: a division takes many times longer. Without fma e^d is off by less than 2^-43
+   of itself. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
-    const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
-    const V(d) vz = V(alld)(z / (double)SAMPI_ONE);
+    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_ONE;
+    const V(d) low = V(alld)((1.0 - off) / by), high = V(alld)((1.0 + off) / by);
     for (size_t i = 0; i < n; i += SAMPI_W) {
-        V(d) a = V(loadd)(e + i) / vz, b = V(loadd)(e + i + SAMPI_W / 2) / vz;
-        V(f) down = V(narrow)(a * less, b * less), above = V(narrow)(a * more, b * more);
-        if (SAMPI_FUSED || !V(any)(V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above)))
-            V(store)(p + i, V(narrow)(a, b));
+        V(d) a = V(loadd)(e + i), b = V(loadd)(e + i + SAMPI_W / 2);
+        V(f) down = V(narrow)(a * low, b * low), above = V(narrow)(a * high, b * high);
+        if (!V(any)(V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above)))
+            V(store)(p + i, down);
         else
             sampi_probs_scalar(x + i, e + i, n - i < SAMPI_W ? n - i : SAMPI_W, max, z, p + i);
     }
@@ -3638,16 +3640,16 @@ SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, fl
     }
 }
 
-SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
+SAMPI_T static void V(scale)(const float *x, size_t n, float r, bool divided, float *out)
 {
     SAMPI_TIDY
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i);
-        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
+        V(f) v = V(load)(x + i), l = divided ? v / vr : v * vr;
+        V(store)(out + i, V(select)(V(ge)(v, low), V(min)(V(max)(l, low), high), v));
     }
-    sampi_scale_scalar(x + i, n - i, r, out + i);
+    sampi_scale_scalar(x + i, n - i, r, divided, out + i);
 }
 
 SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
@@ -9413,38 +9415,17 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
-   the compiler's vectors: what is behind a row's end is no matter. */
-static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
-{
-    const float floor = row->floor, r = row->r;
-    if (floor > -FLT_MAX)
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
-    if (r == 1.0f) return;
-    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
-    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
-    else if (row->divided)
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
-    else
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
-}
-
-/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
-static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+/* The logits of a dense row's tile at `at`, those below its floor masked: as they lie there, or in it->buf. */
+static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
 {
     const sampi_row *row = it->row;
     sampi_piece_at(it, at);
-    if (row->floor <= -FLT_MAX) {
-        if (row->r == 1.0f) return it->x;
-        if (!row->divided && row->k->count(it->x, len, -FLT_MAX) == len) {
-            row->k->scale(it->x, len, row->r, it->buf);
-            return it->buf;
-        }
+    if (row->floor > -FLT_MAX) {
+        for (size_t i = 0; i < len; i++) it->buf[i] = it->x[i] < row->floor ? -INFINITY : it->x[i];
+        it->x = it->buf;
     }
-    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
-    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
-    sampi_scale_tile(row, it->buf);
+    if (row->r == 1.0f) return it->x;
+    row->k->scale(it->x, len, row->r, row->divided, it->buf);
     return it->buf;
 }
 
@@ -9670,7 +9651,7 @@ static void sampi_gather(sampi_row *row, float floor)
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
     for (size_t i = 0; row->divided && i < m; i++) work->x[i] = sampi_logit_of(row, work->x[i]);
-    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, work->x);
+    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, false, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
@@ -10112,7 +10093,7 @@ static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range,
     for (sampi_start(&it, row); sampi_next_piece(&it);)
         m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
     if (m == 0) return SAMPI_DECLINED;
-    k->scale(x, m, row->r, x);
+    k->scale(x, m, row->r, false, x);
     k->weights(x, m, range->max, work->w, NULL);
     sampi_row band = *row;
     sampi_set_tokens(&band, x, work->id, m);
@@ -10161,7 +10142,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     }
     if (row->r != 1.0f) sampi_compact(row); /* two products, each rounded, are not one */
     if (sampi_is_compact(row)) {
-        row->k->scale(row->x, row->n, r, row->work->x);
+        row->k->scale(row->x, row->n, r, false, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
@@ -10533,7 +10514,7 @@ static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, c
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
-    row->k->scale(t->y, t->n, -1.0f, t->y);
+    row->k->scale(t->y, t->n, -1.0f, false, t->y);
     size_t n = row->k->collect(t->y, t->place, 0, t->n, -cut, INFINITY, score, place);
     for (size_t i = 0; i < n; i++) {
         if (score[i] > -cut)
@@ -24432,7 +24413,7 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
     for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
         size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
-        row->row.k->scale(row->row.x + at, n, -1.0f, buf);
+        row->row.k->scale(row->row.x + at, n, -1.0f, false, buf);
         float top = -row->row.k->maxima(buf, SAMP_F32, NULL, n, line);
         if (top < least) least = top;
     }
@@ -24617,7 +24598,7 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
         n = row->seeks ? sampi_look_kept(shard, row)
                        : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
         for (int i = row->at + 1; i < row->drawer && n; i++)
-            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), kept);
+            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), false, kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }
@@ -25055,7 +25036,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
         if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
         return sampi_keep_listed(row, 1);
     }
-    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, row->work.x);
+    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
     row->row.top = sampi_times(row->row.top, t);
     for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
     for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;

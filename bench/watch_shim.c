@@ -69,8 +69,16 @@ static void probs_behind_weights(probs_of_e *f, const sampi_kernels *k, const fl
     f(x, e, n, max, z, work->x);
 }
 
+typedef void scale_by(const float *, size_t, float, float *);
+typedef void scale_either(const float *, size_t, float, bool, float *);
+
+static void scale_times(scale_by *f, const float *x, size_t n, float r, float *out) { f(x, n, r, out); }
+
+static void scale_too(scale_either *f, const float *x, size_t n, float r, float *out) { f(x, n, r, false, out); }
+
 #define WEIGHTS_OF(k) _Generic((k)->weights, weights_only * : weights_alone, weights_and_e * : weights_too)
 #define PROBS_OF(k)   _Generic((k)->probs, probs_of_x * : probs_behind_sums, probs_of_e * : probs_behind_weights)
+#define SCALE_OF(k)   _Generic((k)->scale, scale_by * : scale_times, scale_either * : scale_too)
 #define PICK(k, row, work)                                                                                           \
     _Generic((k)->pick, pick_hits * : pick_of_hits, pick_line * : pick_of_line)((k)->pick, row, work)
 
@@ -133,7 +141,7 @@ static void run_pass(int i, const watch_row *row, watch_work *work)
         case SUMS_ABOVE: k->sums(x, n, r, top, row->low, false, &sums); break;
         case ENVELOPE: k->envelope(x, n, r, top, -FLT_MAX, work->w); break;
         case ENVELOPE_FLOOR: k->envelope(x, n, r, top, row->low, work->w); break;
-        case SCALE: k->scale(x, n, r, work->x); break;
+        case SCALE: SCALE_OF(k)(k->scale, x, n, r, work->x); break;
     }
     if (i <= FETCH_MASK || i == PROBS || i == SCALE) came_out(work, work->x, x_size, NULL, 0);
     if (i >= MAXIMA_F32 && i <= MAXIMA_MASK)

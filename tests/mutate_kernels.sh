@@ -35,11 +35,14 @@ fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
 math|sse2|V(exact)|no look for doubt|s/V(doubtful)(doubt)/0/
 fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= SAMPI_W + 1/
-math|avx512|V(probs)|one half twice|s/V(narrow)(a, b)/V(narrow)(a, a)/
+math|avx512|V(probs)|one half twice|s/, b \* low)/, a * low)/
+math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
 math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
-fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
-fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
+fast|avx2|V(scale)|too low is -infinity|s/V(max)(l, low)/l/
+fast|sse2|V(scale)|too high is infinity|s/, high), v/, V(all)(INFINITY)), v/
+fast|avx512|V(scale)|masked elements get a number|s/V(ge)(v, low)/V(ge)(high, v)/
+fast|avx2|V(scale)|a product for the quotient|s/v \/ vr/v * (V(all)(1.0f) \/ vr)/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
 fast|avx512|V(widen)|one half twice|s/v, 1)/v, 0)/
 fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/

@@ -977,6 +977,31 @@ static void test_exact_kernels_agree(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+/* Quotients next to the middle between two floats, where only the division itself says which one it is. */
+static void test_quotients_near_the_middle(void **state)
+{
+    enum { SHORT = 37 };
+    float row[SHORT], p[SHORT + 16], want[SHORT + 16];
+    double e[SHORT + 16];
+    source rng = source_stream(4);
+    (void)state;
+    for (int n = 0; n < 2000; n++) {
+        double middle = (double)(2 * below(&rng, 1 << 23) + (1 << 24) + 1), z = (double)SAMPI_ONE / middle;
+        for (size_t i = 0; i < SHORT; i++) row[i] = below(&rng, 2) ? 10.0f : -INFINITY;
+        z = sampi_from_bits(sampi_bits(z) + below(&rng, 3) - 1);
+        assert_ok(samp_isa_force("scalar"));
+        sampi_use()->weights(row, SHORT, 10.0f, NULL, e);
+        sampi_use()->probs(row, e, SHORT, 10.0f, z, want);
+        for (int i = 1; samp_isa_list(i); i++) {
+            assert_ok(samp_isa_force(samp_isa_list(i)));
+            sampi_use()->weights(row, SHORT, 10.0f, NULL, e);
+            sampi_use()->probs(row, e, SHORT, 10.0f, z, p);
+            assert_memory_equal(p, want, SHORT * sizeof *p);
+        }
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* Ids that ascend, by one or with gaps, but for one at each place of a vector, of a tile and of the rest behind, and such
    as run out of numbers: the same answer from every set; and the logits, with their lines' maxima, or a NaN among them. */
 static void test_split_sees_every_id(void **state)
@@ -1043,6 +1068,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_exact_kernels_agree),
+        cmocka_unit_test(test_quotients_near_the_middle),
         cmocka_unit_test(test_split_sees_every_id),
         cmocka_unit_test(test_sigma),
         cmocka_unit_test(test_draw),
