@@ -30,6 +30,9 @@ __declspec(dllimport) int __stdcall VirtualFree(void *, size_t, unsigned long);
 #include <sys/mman.h>
 #endif
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include "floats.h"
 #include "source.h"
 
