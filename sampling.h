@@ -315,6 +315,7 @@ typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
     size_t min_keep;                   /* 0; what cuts by p (all but top_k, top_n_sigma) keeps at least that many */
     int32_t top_k;                     /* 40; <= 0 = off */
+    int32_t top_k_ties;                /* 0 in [0, 1]; 1: top_k keeps all that equal the last it keeps */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
@@ -788,7 +789,8 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 /* samp_init_top_k -- keep the k largest logits.
      Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
      Source   Fan et al. 2018.
-   samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit.
+   samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit. In samp_params
+   top_k_ties = 1.
      MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
@@ -4810,8 +4812,7 @@ static const sampi_field SAMPI_FIELDS[] = {
 
     SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
     SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
-    { SAMPI_TOP_K, SAMPI_INT32, "ties", SAMPI_NOWHERE, offsetof(sampi_sampler, u.top_k.ties),
-      0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties" },
+    SAMPI_FIELD(TOP_K, INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
     SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
     SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
     SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
@@ -4904,15 +4905,12 @@ static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_
    (samp_default_params). So both have the same defaults. */
 static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 {
-    float x = (float)f->usual;
-    int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
-    size_t n = 0;
-    switch (f->type) {
-        case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
-        case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
-        case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
-        case SAMPI_WORD: break;
-    }
+    if (f->type == SAMPI_FLOAT)
+        *(float *)to = (float)f->usual;
+    else if (f->type == SAMPI_INT32)
+        *(int32_t *)to = (int32_t)f->usual;
+    else
+        *(size_t *)to = 0;
 }
 
 /* ---- the record's parts, and its owners ---- */
@@ -7166,12 +7164,12 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
         sampi_put(t, between);
         sampi_put(t, f->told);
         sampi_put_char(t, '=');
-        switch (f->type) {
-            case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
-            case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
-            case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
-            case SAMPI_WORD: break;
-        }
+        if (f->type == SAMPI_FLOAT)
+            sampi_put_float(t, (float)x);
+        else if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)x);
+        else
+            sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
         between = ", ";
     }
     if (sampi_traits_of(s->kind)->draws) {

@@ -95,6 +95,7 @@ static const option options[] = {
     {{"--smoothing-factor"},   REAL, PARAM(smoothing_factor),   "bend the logits by their distance squared; 0 = off"},
     {{"--smoothing-curve"},    REAL, PARAM(smoothing_curve),    "above 1 steeper"},
     {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N likeliest; 0 = off"},
+    {{"--top-k-ties"},         NUMBER, PARAM(top_k_ties),         "1: and all that equal the last of them"},
     {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
     {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
     {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},

@@ -714,7 +714,7 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     samp_params p = samp_default_params();
     p.seed = choose(s, 2);
     p.n_vocab = (int32_t)n;
-    if (percent(s, 40)) p.top_k = make_k(s, n);
+    if (percent(s, 40)) p.top_k = make_k(s, n), p.top_k_ties = percent(s, 25);
     if (percent(s, 40)) p.top_p = make_share(s, true);
     if (percent(s, 40)) p.min_p = make_share(s, false);
     if (percent(s, 20)) p.typ_p = make_share(s, true);

@@ -88,6 +88,7 @@ static void test_defaults(void **state)
     assert_u64(p.seed, 0);
     assert_num(p.min_keep, 0);
     assert_num(p.top_k, 40);
+    assert_num(p.top_k_ties, 0);
     assert_same(p.top_p, 0.95f);
     assert_same(p.min_p, 0.05f);
     assert_same(p.top_a, 0.0f);
@@ -253,6 +254,9 @@ static void test_bad_fields(void **state)
     good(top_k, -1);
     good(top_k, INT32_MIN);
     good(top_k, INT32_MAX);
+    good(top_k_ties, 1);
+    bad(top_k_ties, 2, SAMP_E_RANGE);
+    bad(top_k_ties, -1, SAMP_E_RANGE);
     good(min_keep, SIZE_MAX);
     bad(xtc_probability, -0.1f, SAMP_E_RANGE);
     bad(xtc_probability, ABOVE_1, SAMP_E_RANGE);

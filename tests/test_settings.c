@@ -62,6 +62,7 @@ static const char *const MEMBERS[][3] = {
     { "seed", "18446744073709551615", "a whole number from 0 to 2^64 - 1" },
     { "min_keep", "3", "a whole number from 0 up" },
     { "top_k", "-7", "a whole number in [-2147483648, 2147483647]" },
+    { "top_k_ties", "1", "a whole number in [0, 1]" },
     { "top_p", "0.25", "a number in (0, 1]" },
     { "min_p", "0.125", "a number in [0, 1]" },
     { "top_a", "0.5", "a number in [0, 1]" },
@@ -105,7 +106,7 @@ static const char *const MEMBERS[][3] = {
     { "n_ctx_train", "29", "a whole number in [0, 4194304]" },
 };
 
-/* The same by place: all 42 members, so that one more, wherever it stands, moves those behind it, or makes the struct
+/* The same by place: all 43 members, so that one more, wherever it stands, moves those behind it, or makes the struct
    larger than what is compared. Pointers are compared by what they point to. */
 static void test_every_member(void **state)
 {
@@ -116,6 +117,7 @@ static void test_every_member(void **state)
     static const samp_params want = { UINT64_MAX,
                                       3,
                                       -7,
+                                      1,
                                       0.25f,
                                       0.125f,
                                       0.5f,

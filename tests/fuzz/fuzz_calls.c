@@ -99,7 +99,7 @@ static void any_params(source *s, samp_params *p, char text[32])
         *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
     }
     switch (below(s, 12)) {
-        case 0: p->top_k = any_int(s, INT32_MAX - 9); break;
+        case 0: p->top_k = any_int(s, INT32_MAX - 9), p->top_k_ties = (int32_t)below(s, 8) - 5; break;
         case 1: p->penalty_last_n = any_int(s, 5000); break;
         case 2: p->dry_penalty_last_n = any_int(s, 5000), p->dry_multiplier = 0.5f; break;
         case 3: p->n_ctx_train = any_int(s, 5000); break;
