@@ -132,6 +132,15 @@ fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), 
 fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
 fast|avx2|V(climb)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
 fast|avx512|V(expf)|no temperature|s/l\[k\] \/ V(all)(t)/l[k]/
+fast|scalar|sampi_race_scalar|> instead of >=|s/<= most/< most/
+fast|avx2|V(noise)|every other id twice|s/k % 2 ? 32 : 0/0/
+fast|sse2|V(noise)|nine rounds|s/round = 0/round = 1/
+fast|avx512|V(race)|the end left out|s/k < len/k + 1 < len/
+fast|sse2|V(race)|ids from the start|s/(uint32_t)base + //
+fast|avx2|V(race)|a list's end is another's|s/room, id + i, len/room, id, len/
+fast|neon|V(even)|a square|s/(uint64x2_t)b/(uint64x2_t)a/
+fast|generic|V(even)|a square|s/(b & V/(a \& V/
+fast|avx512|sampi_race_tile|too short a time to beat|s/70368744177664.0/70368744177.0/
 END
 }
 

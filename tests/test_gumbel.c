@@ -30,8 +30,8 @@ static long double noise(uint64_t seed, uint64_t position, uint32_t stream, samp
     return -logl((2.0L * (long double)k + 1.0L) / 9007199254740992.0L);
 }
 
-/* The smallest E / w, in long double; -1: two are too close to tell. */
-static samp_token winner(const float *row, int n, uint64_t seed, uint64_t position)
+/* The smallest E / w, in long double, of tokens first, first + 1, ...; -1: two are too close to tell. */
+static samp_token winner(const float *row, int n, samp_token first, uint64_t seed, uint64_t position)
 {
     float max = -INFINITY;
     long double best = INFINITY, next = INFINITY;
@@ -39,11 +39,11 @@ static samp_token winner(const float *row, int n, uint64_t seed, uint64_t positi
     for (int i = 0; i < n; i++) max = fmaxf(max, row[i]);
     for (int i = 0; i < n; i++) {
         uint64_t w = row[i] > -INFINITY ? inside_weight(max, row[i]) : 0;
-        long double time = w ? noise(seed, position, STREAM, i) / (long double)w : INFINITY;
+        long double time = w ? noise(seed, position, STREAM, first + i) / (long double)w : INFINITY;
         if (time < best) {
             next = best;
             best = time;
-            id = i;
+            id = first + i;
         } else if (time < next) {
             next = time;
         }
@@ -67,7 +67,7 @@ static void test_winner(void **state)
             memcpy(row, real_rows[below(&rng, REAL_ROWS)] + below(&rng, REAL_WIDTH - 3000), (size_t)n * sizeof *row);
         for (int i = 0; i < n / 4; i++) row[below(&rng, (uint64_t)n)] = -INFINITY;
         row[below(&rng, (uint64_t)n)] = 3.0f;
-        samp_token want = winner(row, n, seed, position);
+        samp_token want = winner(row, n, 0, seed, position);
         samp_sampler *s = samp_init_gumbel(seed);
         assert_ok(samp_set_position(s, position));
         samp_token_data_array cur = test_array(data, row, (size_t)n);
@@ -87,6 +87,46 @@ static void test_winner(void **state)
         samp_free(s);
     }
     assert_true(told > n_rounds - 3);
+}
+
+/* Rows of many tiles and of any end, with every instruction set: equal tokens, so that any may win, and a model's; as
+   they are, behind a truncation that leaves few of many, and as an array whose ids are no indices. */
+static void test_long_rows(void **state)
+{
+    (void)state;
+    source rng = source_stream(3);
+    float *row = (float *)malloc(REAL_WIDTH * sizeof *row);
+    samp_token_data *data = (samp_token_data *)malloc(REAL_WIDTH * sizeof *data);
+    assert_true(real_rows_load(REAL_ROWS_PATH));
+    for (int round = 0; round < rounds(600); round++) {
+        bool model = round % 20 == 0;
+        int n = model ? REAL_WIDTH - (int)below(&rng, 300) : 1 + round % 300, far_off = (int)below(&rng, 1 << 30);
+        uint64_t seed = choose(&rng, 8), position = choose(&rng, 8);
+        const float *real = real_rows[below(&rng, REAL_ROWS)];
+        float max = 0.25f;
+        for (int i = 0; i < n; i++) row[i] = model ? real[i] : 0.25f, max = fmaxf(max, row[i]);
+        samp_token want = winner(row, n, 0, seed, position), far_want = winner(row, n, far_off, seed, position);
+        if (want < 0 || far_want < 0) continue;
+        for (int set = 0; samp_isa_list(set); set++) {
+            assert_ok(samp_isa_force(samp_isa_list(set)));
+            samp_sampler *s = samp_init_gumbel(seed), *cut = two(samp_init_min_p(1e-3f, 0), samp_init_gumbel(seed));
+            assert_ok(samp_set_position(s, position));
+            assert_ok(samp_set_position(cut, position));
+            assert_num(samp_sample(s, row, (size_t)n), want);
+            samp_token of_few = samp_sample(cut, row, (size_t)n);
+            if (row[want] > max - 6.9f) assert_num(of_few, want);
+            samp_token_data_array cur = test_array(data, row, (size_t)n);
+            for (int i = 0; i < n; i++) data[i].id += far_off;
+            assert_ok(samp_set_position(s, position));
+            assert_ok(samp_apply(s, &cur));
+            assert_num(cur.data[cur.selected].id, far_want);
+            samp_free(s);
+            samp_free(cut);
+        }
+    }
+    assert_ok(samp_isa_force(NULL));
+    free(row);
+    free(data);
 }
 
 /* By hand: with two equal logits the smaller E wins. */
@@ -356,17 +396,12 @@ static void test_bad_rows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_winner),
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_distribution),
-        cmocka_unit_test(test_independent),
-        cmocka_unit_test(test_tail),
-        cmocka_unit_test(test_truncations_keep_the_winner),
-        cmocka_unit_test(test_couples),
-        cmocka_unit_test(test_states),
-        cmocka_unit_test(test_drafts),
-        cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_winner),       cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_distribution), cmocka_unit_test(test_independent),
+        cmocka_unit_test(test_tail),         cmocka_unit_test(test_truncations_keep_the_winner),
+        cmocka_unit_test(test_couples),      cmocka_unit_test(test_states),
+        cmocka_unit_test(test_drafts),       cmocka_unit_test(test_bad_rows),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
