@@ -900,7 +900,7 @@ SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_log_softmax -- logits become log-probabilities: l -= max + ln Z. Then penalties multiply ln p, whatever the
    logits' zero was: in samp_params.order "log_softmax;penalties;...". Nobody's chance changes by it, but for rounding.
-     Leaves   size. sorted, unless rounding made ties out of order.   MT19937  the same.   Cost  as smoothing.
+     Leaves   size. sorted, unless rounding made ties out of order.   MT19937  the same.   Cost  Z exactly, and a pass.
      Source   Keskar et al. 2019, "CTRL"; transformers issue 47595. */
 SAMP_API samp_sampler *samp_init_log_softmax(void);
 
@@ -4455,7 +4455,7 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-      SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P, s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
       sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
@@ -4752,7 +4752,7 @@ struct sampi_sampler {
         struct {
             float p;
             size_t min_keep;
-        } cut; /* all that cut by p; of tail_free p = z, of min_k tau */
+        } cut; /* all that cut by p; of tail_free p = z, of min_k tau, of top_n_sigma n */
         struct {
             float p, t;
             size_t min_keep;
@@ -4760,9 +4760,6 @@ struct sampi_sampler {
         struct {
             int32_t k, ties; /* 1: all that equal the last one stay */
         } top_k;
-        struct {
-            float n;
-        } sigma;
         struct {
             float t, delta, exponent;
         } temp;
@@ -4886,7 +4883,7 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(DRY, INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
     SAMPI_FIELD(DRY, INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
 
-    SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+    SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
     SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
     SAMPI_FIELD(TOP_K, INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
     SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
@@ -4961,13 +4958,8 @@ static const sampi_field SAMPI_FIELDS[] = {
    exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
 static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
-    switch (f->type) {
-        case SAMPI_FLOAT: return (double)*(const float *)at;
-        case SAMPI_INT32: return (double)*(const int32_t *)at;
-        case SAMPI_SIZE:
-        case SAMPI_WORD: break;
-    }
-    return (double)*(const size_t *)at;
+    if (f->type == SAMPI_FLOAT) return (double)*(const float *)at;
+    return f->type == SAMPI_INT32 ? (double)*(const int32_t *)at : (double)*(const size_t *)at;
 }
 static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 {
@@ -5753,7 +5745,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
 static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
-    double reach = sampi_sigma_reach(cur, s->u.sigma.n, &max);
+    double reach = sampi_sigma_reach(cur, s->u.cut.p, &max);
     for (size_t i = 0; i < cur->size; i++)
         if ((double)max - (double)cur->data[i].logit > reach) cur->data[i].logit = -INFINITY;
     sampi_recheck_order(cur);
@@ -6157,13 +6149,23 @@ static float sampi_log_softmaxed(double all, float l) { return sampi_finite((flo
 /* What all is; z: the sum of weights. */
 static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
 
+/* The same for a tile, by the compiler's vectors, where none can be too large or small: for all below 2^100. */
+static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
+}
+
 /* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
    sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
     double c = sampi_bend_of(s), top = (double)max + 0.0;
     double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
-    for (char *at = (char *)l; n > 0; n--, at += stride) {
+    char *at = (char *)l;
+    bool direct = z && stride == sizeof(float) && all < 1e30;
+    for (; direct && n >= SAMPI_TILE; n -= SAMPI_TILE, at += SAMPI_TILE * sizeof(float))
+        sampi_log_softmax_tile(all, (float *)(void *)at);
+    for (; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
         if (!sampi_masked(*x)) *x = z ? sampi_log_softmaxed(all, *x) : sampi_smoothed(top, factor, c, *x);
     }
@@ -6737,7 +6739,7 @@ static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_
         double x = (double)(cur->data[i].logit - mean);
         squares = (float)((double)squares + sampi_round(x * x));
     }
-    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.sigma.n * sigma);
+    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.cut.p * sigma);
     for (size_t i = 0; i < cur->size; i++)
         if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
     return SAMP_OK;
@@ -7440,13 +7442,6 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
     return sampi_init(&t);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
-{
-    sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
-    t.u.sigma.n = n;
-    return sampi_init(&t);
-}
-
 static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_K);
@@ -7496,26 +7491,40 @@ SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
     return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
 }
 
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
 SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
 
-/* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+/* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all that
+   draw. */
+static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
+                                                   uint64_t seed)
 {
-    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    sampi_sampler t = sampi_blank(kind);
     t.u.xtc.p = p;
     t.u.xtc.t = threshold;
     t.u.xtc.min_keep = min_keep;
     t.seed = seed;
     return sampi_init(&t);
 }
-
-/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made; its range stays 0, its
-   exponent 1. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp)
+SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
-    sampi_sampler t = sampi_blank(SAMPI_TEMP);
+    return sampi_init_drawing(SAMPI_XTC, p, threshold, min_keep, seed);
+}
+
+static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
+{
+    sampi_sampler t = sampi_blank(kind);
     t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
     return sampi_init(&t);
+}
+
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+SAMP_API samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+{
+    return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
@@ -7526,55 +7535,24 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
     return sampi_init(&t);
 }
 
-SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
-{
-    sampi_sampler t = sampi_blank(SAMPI_TEMP_EXT);
-    t.u.temp.t = temp;
-    t.u.temp.delta = delta;
-    t.u.temp.exponent = exponent;
-    return sampi_init(&t);
-}
+/* These have no numbers: their records are blank, and so but for the seed are those of the next two. */
+SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
+SAMP_API samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
+SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
 
-/* It has no numbers, nor has greedy: their records are blank. */
-SAMP_API samp_sampler *samp_init_softmax(void)
-{
-    sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
-    return sampi_init(&t);
-}
-
-SAMP_API samp_sampler *samp_init_log_softmax(void)
-{
-    sampi_sampler t = sampi_blank(SAMPI_LOG_SOFTMAX);
-    return sampi_init(&t);
-}
-
-SAMP_API samp_sampler *samp_init_greedy(void)
-{
-    sampi_sampler t = sampi_blank(SAMPI_GREEDY);
-    return sampi_init(&t);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(SAMPI_DIST);
-    t.seed = seed;
-    return sampi_init(&t);
-}
-
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed); }
 #ifdef SAMPLING_GUMBEL_DECLARED
-SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
+SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed)
 {
-    sampi_sampler t = sampi_blank(SAMPI_GUMBEL);
-    t.seed = seed;
-    return sampi_init(&t);
+    return sampi_init_drawing(SAMPI_GUMBEL, 0.0f, 0.0f, 0, seed);
 }
 #endif
 
-/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
-   on ids. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
+                                                    float eta, int32_t m)
 {
-    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
+    sampi_sampler t = sampi_blank(kind);
     t.u.mirostat.n_vocab = n_vocab;
     t.u.mirostat.m = m;
     t.u.mirostat.tau = tau;
@@ -7583,14 +7561,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t s
     return sampi_init(&t);
 }
 
-/* Of the same record as version 1; n_vocab and m stay 0, and only the fingerprint has them. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
+SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
-    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
-    t.u.mirostat.tau = tau;
-    t.u.mirostat.eta = eta;
-    t.seed = seed;
-    return sampi_init(&t);
+    return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
+}
+SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
@@ -10238,12 +10217,12 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
-/* Each logit changes: a dense row becomes its own. */
+/* Each logit changes: a dense row becomes its own, so that x may be written to. */
 static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
 {
     if (!sampi_is_compact(row)) sampi_flatten(row);
     uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_row_sums(row, row->top, -FLT_MAX, false).z : 0;
-    sampi_smooth(s, row->top, z, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
+    sampi_smooth(s, row->top, z, (void *)(uintptr_t)row->x, sizeof(float), row->n);
     return sampi_scan(row);
 }
 
@@ -10304,8 +10283,8 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
     double low = variance > error ? sqrt(variance - error) : 0.0;
     double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
-    high = sampi_round(s->u.sigma.n * (high + slack));
-    low = low > slack ? sampi_round(s->u.sigma.n * (low - slack)) : 0.0;
+    high = sampi_round(s->u.cut.p * (high + slack));
+    low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
@@ -11480,7 +11459,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         mean = sum / count;
     }
     float sigma = (float)sqrt((double)(squares / count));
-    float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
+    float floor = sampi_row_max(row) - sampi_roundf(s->u.cut.p * sigma);
     if (floor > -FLT_MAX) row->floor = floor;
     return SAMP_OK;
 }
@@ -25194,8 +25173,7 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
     if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
     if (range > 0.0)
-        reach = (double)s->u.sigma.n *
-                sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
+        reach = (double)s->u.cut.p * sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
     size_t n = 0;
     while (n < row->n_list && !((double)row->max - (double)row->list[n].logit > reach)) n++;
     if (n < row->n_list) return sampi_keep_listed(row, n);

@@ -2658,7 +2658,7 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
     return 1;
 }
 
-static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
+static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.cut.p; }
 
 /* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
 static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ties)

@@ -132,7 +132,7 @@ fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), 
 fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
 fast|avx2|V(climb)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
 fast|avx512|V(expf)|no temperature|s/l\[k\] \/ V(all)(t)/l[k]/
-fast|scalar|sampi_race_scalar|> instead of >=|s/<= most/< most/
+fast|scalar|sampi_race_scalar|other random bits|s/~out\[1\]/~out[0]/
 fast|avx2|V(noise)|every other id twice|s/k % 2 ? 32 : 0/0/
 fast|sse2|V(noise)|nine rounds|s/round = 0/round = 1/
 fast|avx512|V(race)|the end left out|s/k < len/k + 1 < len/
