@@ -1627,6 +1627,33 @@ static bool envelopes_agree(void)
     return end(&p, good, "envelopes agree");
 }
 
+/* gumbel's noise, of ids in a row and of a list's, of every length: who comes below a bound. A list ends at its end. */
+static bool noise_of_every_length(void)
+{
+    enum { N = 100 };
+    isa_list isa = wanted_isa();
+    source s = source_seed(1);
+    for (size_t n = 1; n <= 4 * N; n++) {
+        uint32_t counter[4] = { (uint32_t)choose(&s, 4), (uint32_t)choose(&s, 4), (uint32_t)choose(&s, 4), 0 };
+        uint32_t key[2] = { (uint32_t)choose(&s, 4), (uint32_t)choose(&s, 4) }, out[4];
+        uint32_t most = n % 3 ? (uint32_t)choose(&s, 4) >> below(&s, 8) : UINT32_MAX;
+        int32_t id[N], want[N], hit[N], base = (int32_t)below(&s, 1 << 20), *list = n % 2 ? id : NULL;
+        size_t len = 1 + (n - 1) / 4, hits = 0;
+        for (size_t i = 0; i < len; i++) {
+            counter[3] = (uint32_t)(id[i] = list ? (int32_t)below(&s, 1 << 22) : base + (int32_t)i);
+            sampi_philox(counter, key, out);
+            if (UINT32_MAX - out[1] <= most) want[hits++] = (int32_t)i;
+        }
+        for (int k = 0; k < isa.n; k++) {
+            size_t got = isa.table[k]->race(counter, key, list, base, len, most, hit);
+            if (got == hits && memcmp(hit, want, hits * sizeof *hit) == 0) continue;
+            printf("%s: %zu of %zu come below %" PRIu32 ", not %zu\n", isa.name[k], got, len, most, hits);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What never reaches a kernel: no row, no tokens, too many. */
 static bool bad_calls(void)
 {
@@ -1756,6 +1783,7 @@ static bool arrays(void)
 
 #define SUITE(X)                                                                                                     \
     X(bad_calls)                                                                                                     \
+    X(noise_of_every_length)                                                                                         \
     X(envelopes_agree)                                                                                               \
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
