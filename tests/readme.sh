@@ -1,7 +1,7 @@
 #!/bin/sh
 # The two READMEs, as a reader would take them: each program among their code blocks compiles and prints what is said;
 # the other blocks do with what they take for granted round them (tests/readme); each command's target is documented, and
-# those of the demo are run; each link leads somewhere. Usage: readme.sh DIR LIBRARY
+# those of the demo are run; each link leads somewhere, and each test that is named is there. Usage: readme.sh DIR LIBRARY
 set -eu
 mkdir -p "$1"
 dir=$(cd "$1" && pwd)
@@ -100,4 +100,15 @@ for page in README.md bench/README.md bench/GPU.md; do
         sed -n 's/^##* //p' "$file" | tr 'A-Z' 'a-z' | tr -d "\`.,:'\`()" | tr ' ' '-' | grep -qx "${link#*#}" || fail "$page: $link: no such heading"
     done
 done
+
+# The tests that show what users ask for: each is among those that its program runs. A name alone is of the program before it.
+awk -F'|' '/^## / { on = /^## What users ask for/ } on && NF == 5 { print $4 }' bench/README.md | grep -o '`[^`]*`' | tr -d '`' > "$dir/asked"
+[ "$(wc -l < "$dir/asked")" -ge 24 ] || fail "What users ask for: its tests are not found"
+while read -r first name; do
+    case $first in
+    gpu/*) [ -f "tests/$first.c" ] || fail "What users ask for: there is no tests/$first.c"; continue ;;
+    *) [ -z "$name" ] && name=$first || program=$first ;;
+    esac
+    grep -qE "cmocka_unit_test\\($name\\)|^ +X\\(${name#test_}\\)" "tests/$program.c" || fail "What users ask for: tests/$program.c runs no $name"
+done < "$dir/asked"
 echo "readme: $programs programs print what the pages say, $(cat "$dir"/*/commands "$dir"/*/*/commands 2> /dev/null | wc -l) commands are there"
