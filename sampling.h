@@ -7494,8 +7494,8 @@ SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
 SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
 
-/* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all that
-   draw. */
+/* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all
+   that draw. */
 static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
                                                    uint64_t seed)
 {
@@ -10856,8 +10856,8 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
-/* Who of a tile may still win, by sampi_race_run's first test: with h a token's upper random bits 1 - u > ~h / 2^32, and
-   no weight of the tile is more than 2^14 times the sum of its q. They run. */
+/* Who of a tile may still win, by sampi_race_run's first test: with h a token's upper random bits 1 - u > ~h / 2^32,
+   and no weight of the tile is more than 2^14 times the sum of its q. They run. */
 static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
 {
     const sampi_row *row = it->row;
