@@ -3829,6 +3829,7 @@ SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) 
 SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                               uint32_t most, int32_t *hit)
 {
+    SAMPI_TIDY
     size_t hits = 0;
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         int32_t room[2 * SAMPI_W] = { 0 };
