@@ -41,7 +41,7 @@ typedef struct {
     const char *grammar, *schema; /* files, or NULL */
     const char *ban;              /* strings with commas between, or NULL */
     const char *color;
-    size_t length, parallel, best_of, draft, ngram, pause;
+    size_t length, parallel, best_of, draft, ngram, loop, pause;
     bool show, compare, verbose, help;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
@@ -73,6 +73,7 @@ static const option options[] = {
     {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
     {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
     {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
+    {{"--loop-breaker"},  SIZE, OWN(loop),    "what has come N times in a row does not come again; 0 = off"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),
                                "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
@@ -1156,16 +1157,19 @@ static samp_sampler *banned(const char *list, const samp_vocab *vocab)
     return samp_init_banned_strings(vocab, strings, n, 0);
 }
 
+static int32_t whole(size_t n) { return n > INT32_MAX ? INT32_MAX : (int32_t)n; }
+
 /* Moves the samplers of a chain behind the stories' grammar, and what else they must keep to. */
 static samp_sampler *with_rules(const library *lib, const settings *set, samp_sampler *plain,
                                 const samp_params *params)
 {
     samp_sampler *chain = samp_chain_init();
-    int32_t window = params->n_ctx_train, n = set->ngram > INT32_MAX ? INT32_MAX : (int32_t)set->ngram;
+    int32_t window = params->n_ctx_train, n = whole(set->ngram), loop = whole(set->loop);
     samp_set_rng(chain, params->rng);
     if (lib->grammar) samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
     if (set->ban) samp_chain_add(chain, banned(set->ban, params->vocab));
     if (n > 0) samp_chain_add(chain, samp_init_no_repeat_ngram(n, n > window ? n : window));
+    if (set->loop) samp_chain_add(chain, samp_init_loop_breaker(4, window / 2, loop, window, 1, INFINITY));
     while (samp_chain_n(plain) > 0) samp_chain_add(chain, samp_chain_remove(plain, 0));
     samp_free(plain);
     return chain;
@@ -1176,7 +1180,7 @@ static samp_sampler *make_chain(const library *lib, const settings *set, const s
 {
     const char *field = NULL;
     samp_sampler *chain = samp_chain_from_params(params, NULL);
-    bool rules = lib->grammar || set->ban || set->ngram;
+    bool rules = lib->grammar || set->ban || set->ngram || set->loop;
     if (samp_status(chain, NULL) == SAMP_OK && rules) chain = with_rules(lib, set, chain, params);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     if (status == SAMP_OK && set->show) {

@@ -60,6 +60,9 @@ done
 tell --temp 0 --length 200 > "$dir/plain"
 tell --temp 0 --length 200 --no-repeat-ngram 3 > "$dir/banned"
 ! cmp -s "$dir/plain" "$dir/banned" || fail "--no-repeat-ngram 3: the same story"
+tell --temp 0 --length 800 > "$dir/plain"
+tell --temp 0 --length 800 --loop-breaker 2 > "$dir/banned"
+! cmp -s "$dir/plain" "$dir/banned" || fail "--loop-breaker 2: the same story"
 
 # The best of five is the story of the seed with the largest log-probability.
 tell --best-of 5 --length 60 > "$dir/best"
