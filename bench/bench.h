@@ -240,10 +240,12 @@ typedef enum stage_kind {
     DRY,           /* x multiplier, y base, k window; length allowed: 2 */
     TOP_N_SIGMA,   /* x n */
     TOP_K,         /* k */
+    TOP_K_TIES,    /* k */
     TAIL_FREE,     /* x z */
     TYPICAL,       /* x p */
     TOP_P,         /* x p */
     MIN_P,         /* x p */
+    TOP_A,         /* x a */
     P_LESS,        /* x scale */
     EPSILON,       /* x epsilon */
     ETA,           /* x epsilon */
@@ -298,6 +300,8 @@ static const bench_case bench_cases[] = {
     { "top_k_10000", { { .kind = TOP_K, .k = 10000 }, { .kind = DIST } }, 0, 0 },
     { "top_p_99",    { { .kind = TOP_P, .x = 0.99f }, { .kind = DIST } }, 0, 0 },
     { "tail_free",   { { .kind = TAIL_FREE, .x = 0.95f }, { .kind = DIST } }, 0, 0 },
+    { "top_k_ties",  { { .kind = TOP_K_TIES, .k = 40 }, { .kind = DIST } }, 0, 0 },
+    { "top_a",       { { .kind = TOP_A, .x = 0.2f }, { .kind = DIST } }, 0, 0 },
     { "p_less",      { { .kind = P_LESS, .x = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "epsilon",     { { .kind = EPSILON, .x = 9e-4f }, { .kind = DIST } }, 0, 0 },
     { "eta",         { { .kind = ETA, .x = 2e-3f }, { .kind = DIST } }, 0, 0 },
@@ -407,10 +411,12 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case DRY: return samp_init_dry(NULL, g->k, g->x, g->y, 2, g->k, NULL, 0);
         case TOP_N_SIGMA: return samp_init_top_n_sigma(g->x);
         case TOP_K: return samp_init_top_k(g->k);
+        case TOP_K_TIES: return samp_init_top_k_ties(g->k);
         case TAIL_FREE: return samp_init_tail_free(g->x, 0);
         case TYPICAL: return samp_init_typical(g->x, (size_t)g->k);
         case TOP_P: return samp_init_top_p(g->x, (size_t)g->k);
         case MIN_P: return samp_init_min_p(g->x, (size_t)g->k);
+        case TOP_A: return samp_init_top_a(g->x, 0);
         case P_LESS: return samp_init_p_less(g->x, 0);
         case EPSILON: return samp_init_epsilon(g->x, 0);
         case ETA: return samp_init_eta(g->x, 0);

@@ -169,7 +169,8 @@ static bool peer_has(const bench_case *c)
         stage_kind kind = c->stages[i].kind;
         if (kind == TAIL_FREE || kind == SOFTMAX || kind == CUSTOM) return false;
         if (kind == P_LESS || kind == EPSILON || kind == ETA || kind == SMOOTHING) return false;
-        if (kind == TOP_H || kind == MIN_K || kind == LOG_SOFTMAX) return false;
+        if (kind == TOP_H || kind == MIN_K || kind == LOG_SOFTMAX || kind == TOP_K_TIES || kind == TOP_A)
+            return false;
     }
     return true;
 }
