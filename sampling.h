@@ -23675,19 +23675,20 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    before it is sure that the end is among them. What cannot be had earlier: a draw needs the sums of slices as they
    are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
-   A message is little-endian: u32 "SHRD", u32 format (3), u32 round, i32 status, u64 least and u64 largest of the
+   A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
    the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
    how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
-   u32 entries, the fields, the entries, filled up with zeros to the room and to 8 bytes:
+   u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
+   to the room and to 8 bytes:
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
-     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u32 first, u32 0, u64 Q, u64 Z
-            u32 0; entries i32 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
-     HIST   entries u64 mass, u32 count                    REACH  u64 count, i32 id, f32 logit
-     RUNS   f32 max, u32 0, f64 mean; entries u32 first,   RACE   u64 bits of the time, i32 id, f32 logit
-            f32 logit, u32 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
+     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u24 first, u64 Q, u64 Z
+            u32 0; entries u24 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
+     HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
+     RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
+            f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
                                                            .._SUMS u64 Z, before
 
    How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
@@ -23701,7 +23702,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 3
+#define SAMPI_SHARD_FORMAT 4
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
@@ -23725,13 +23726,13 @@ enum {
    paragraphs above, and a case where parcels are merged, answered and taken. */
 #define SAMPI_PARCELS(X)                                                                                             \
     X(TOP, 0, 4)                                                                                                     \
-    X(LIST, 16, 8)                                                                                                   \
+    X(LIST, 16, 7)                                                                                                   \
     X(SUMS, 32, 0)                                                                                                   \
     X(SIGMA, 32, 0)                                                                                                  \
-    X(HIST, 0, 12)                                                                                                   \
-    X(RUNS, 16, 12)                                                                                                  \
-    X(SEGS, 0, 24)                                                                                                   \
-    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
+    X(HIST, 0, 11)                                                                                                   \
+    X(RUNS, 16, 10)                                                                                                  \
+    X(SEGS, 0, 19)                                                                                                   \
+    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23768,6 +23769,7 @@ static void sampi_wire_put(unsigned char *p, uint64_t x, size_t n)
 {
     for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(x >> 8 * i);
 }
+static uint32_t sampi_wire_u24(const unsigned char *p) { return (uint32_t)sampi_wire_get(p, 3); }
 static uint32_t sampi_wire_u32(const unsigned char *p) { return (uint32_t)sampi_wire_get(p, 4); }
 static float sampi_wire_float(const unsigned char *p) { return sampi_float_of(sampi_wire_u32(p)); }
 static void sampi_wire_put_float(unsigned char *p, float x)
@@ -23860,11 +23862,16 @@ static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
-    d.id = (samp_token)sampi_wire_u32(entry);
-    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 4);
+    d.id = (samp_token)sampi_wire_u24(entry);
+    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 3);
     d.p = 0.0f;
     return d;
 }
+
+/* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
+static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
+static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
+
 /* A parcel's own order: a merge knows no row, so RUNS bring their mean along. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
@@ -24074,7 +24081,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
         case SAMPI_PARCEL_HIST:
             for (uint32_t i = 0; i < into->n; i++) {
                 sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 4);
+                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
             }
             break;
         case SAMPI_PARCEL_REACH:
@@ -24442,8 +24449,8 @@ static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sam
     }
     sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
     for (size_t i = 0; i < n; i++) {
-        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 4);
-        sampi_wire_put_float(sampi_parcel_entry(p, i) + 4, d[i].logit);
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
     }
     sampi_set_entries(p, n);
     return behind;
@@ -24524,7 +24531,7 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
     }
     for (size_t i = 0; i < p->room; i++) {
         sampi_wire_put(sampi_parcel_entry(p, i), mass[i], 8);
-        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 4);
+        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 3);
     }
     sampi_set_entries(p, p->room);
 }
@@ -24548,9 +24555,9 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     for (size_t i = 0; i < n && runs < p->room; runs++) {
         size_t from = i;
         while (i < n && d[i].logit == d[from].logit) i++;
-        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 4);
-        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 4, d[from].logit + 0.0f);
-        sampi_wire_put(sampi_parcel_entry(p, runs) + 8, i - from, 4);
+        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 3, d[from].logit + 0.0f);
+        sampi_wire_put(sampi_parcel_entry(p, runs) + 7, i - from, 3);
     }
     sampi_set_entries(p, runs);
 }
@@ -24607,9 +24614,9 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
-    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 4);
-    sampi_wire_put(sampi_parcel_entry(p, 0) + 8, q, 8);
-    sampi_wire_put(sampi_parcel_entry(p, 0) + 16, sums.z, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 3);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 3, q, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 11, sums.z, 8);
     sampi_set_entries(p, 1);
 }
 
@@ -24788,7 +24795,7 @@ static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
-        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;
     }
@@ -24841,7 +24848,7 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
         if ((row->has & SAMPI_ASK_TOP) && d.logit > row->max) return false;
         row->list[row->n_list++] = d;
@@ -24889,9 +24896,9 @@ static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const
     row->n_seg = p->n;
     for (uint32_t i = 0; i < p->n; i++) {
         const unsigned char *entry = sampi_parcel_entry(p, i);
-        row->seg[i].first = sampi_wire_u32(entry);
-        row->q += row->seg[i].q = sampi_wire_get(entry + 8, 8);
-        row->z += row->seg[i].z = sampi_wire_get(entry + 16, 8);
+        row->seg[i].first = sampi_wire_u24(entry);
+        row->q += row->seg[i].q = sampi_wire_get(entry + 3, 8);
+        row->z += row->seg[i].z = sampi_wire_get(entry + 11, 8);
     }
     row->has |= SAMPI_ASK_SEGS;
     return p->n == shard->n_ranks;
@@ -25115,7 +25122,7 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
     const unsigned char *entry = sampi_parcel_entry(hist, i);
-    return counts ? (double)sampi_wire_u32(entry + 8) : (double)sampi_wire_get(entry, 8);
+    return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
 /* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
@@ -25380,7 +25387,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
     uint64_t mass = end->mass, count = end->count;
     for (uint32_t i = 0; i < row->hist->n; i++) {
         const unsigned char *entry = sampi_parcel_entry(row->hist, i);
-        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
         if (mass + part < end->want || count + tokens < end->min_keep) {
             mass += part;
             count += tokens;
@@ -25443,12 +25450,12 @@ static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi
     row->end.mine = 0;
     for (uint32_t i = from; i < to && keep; i++) {
         const unsigned char *entry = sampi_parcel_entry(row->runs, i);
-        uint64_t n = sampi_wire_u32(entry + 8);
+        const samp_token_data d = sampi_entry_token(row->runs, entry);
+        uint64_t n = sampi_run_count(entry);
         if (n > keep) n = keep;
         keep -= n;
-        if (sampi_wire_u32(entry) == shard->first) row->end.mine = n;
-        if (row->has & SAMPI_ASK_SEGS)
-            sampi_add_to_seg(row, member, sampi_wire_u32(entry), sampi_wire_float(entry + 4), n);
+        if ((size_t)d.id == shard->first) row->end.mine = n;
+        if (row->has & SAMPI_ASK_SEGS) sampi_add_to_seg(row, member, (uint32_t)d.id, d.logit, n);
     }
 }
 
@@ -25471,13 +25478,13 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
     sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
     uint64_t tokens = 0;
-    for (uint32_t i = 0; i < p->n; i++) tokens += sampi_wire_u32(sampi_parcel_entry(p, i) + 8);
+    for (uint32_t i = 0; i < p->n; i++) tokens += sampi_run_count(sampi_parcel_entry(p, i));
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         uint64_t count = 0;
-        for (to = i; to < p->n && sampi_wire_float(sampi_parcel_entry(p, to) + 4) == d.logit; to++)
-            count += sampi_wire_u32(sampi_parcel_entry(p, to) + 8);
+        for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
+            count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more of it */
         uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
@@ -25514,7 +25521,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
     end->population = 0;
     for (uint32_t i = 0; i < row->hist->n && i < end->until; i++) {
         const unsigned char *entry = sampi_parcel_entry(row->hist, i);
-        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
         end->mass += i < end->since ? mass : 0;
         end->count += i < end->since ? tokens : 0;
         end->population += i < end->since ? 0 : tokens;
