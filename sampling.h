@@ -23663,6 +23663,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
                many of those that tie. Sent with SEGS of all that lies before, if the draw is next; and beside a second
                HIST, of the values near the place where the first one lets expect the end
+     NEAR      the first ones by the distance from typical's mean, where few are left, but not the first of LIST
      SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
@@ -23689,7 +23690,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
      RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
             f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
-                                                           .._SUMS u64 Z, before
+     NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
    How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
    row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
@@ -23708,7 +23709,11 @@ enum {
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer */
+    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer; */
+    SAMPI_SHARD_ROOM = 1024,  /* so many a row has room for, where more are expected */
+    SAMPI_SHARD_MOST = 302,   /* typical's list with the first question, if that is enough for 256, */
+    SAMPI_SHARD_FIRST = 32,   /* else the list, */
+    SAMPI_SHARD_NEAR = 304,   /* and NEAR for what may be 256: 4 KiB with all that was before */
     SAMPI_SHARD_CHUNK = 2048, /* entries at a time of what is longer: a list of all, runs */
     SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
     SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
@@ -23731,6 +23736,7 @@ enum {
     X(SIGMA, 32, 0)                                                                                                  \
     X(HIST, 0, 11)                                                                                                   \
     X(RUNS, 16, 10)                                                                                                  \
+    X(NEAR, 16, 7)                                                                                                   \
     X(SEGS, 0, 19)                                                                                                   \
     X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
@@ -23858,7 +23864,10 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* What entries are in order of: RUNS by their distance from the mean, SEGS by the slice alone. */
+/* Are its entries in order of the distance from a mean, which it tells? */
+static bool sampi_is_by_mean(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR; }
+
+/* What entries are in order of: SEGS by the slice alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
@@ -23872,11 +23881,11 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
 
-/* A parcel's own order: a merge knows no row, so RUNS bring their mean along. */
+/* A parcel's own order: a merge knows no row, so RUNS and NEAR bring their mean along. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
-    if (p->kind != SAMPI_PARCEL_RUNS) return order;
+    if (!sampi_is_by_mean(p->kind)) return order;
     order.score = sampi_typical_score;
     order.max = (double)sampi_wire_float(p->fields);
     order.mean = sampi_from_bits(sampi_wire_get(p->fields + 8, 8));
@@ -23895,7 +23904,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
 /* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS ||
+    return kind == SAMPI_PARCEL_LIST || sampi_is_by_mean(kind) || kind == SAMPI_PARCEL_SEGS ||
            kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
 }
 
@@ -23910,7 +23919,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
         return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
-    if (p->kind == SAMPI_PARCEL_RUNS) {
+    if (sampi_is_by_mean(p->kind)) {
         double mean = sampi_order_of_parcel(p).mean;
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
@@ -23970,7 +23979,7 @@ static bool sampi_same_shape(unsigned char *a, unsigned char *b, size_t n)
     while (at < n) {
         if (!sampi_next_of_message(a, n, &at, &p) || !sampi_next_of_message(b, n, &at_b, &q)) return false;
         if (at != at_b || memcmp(p.head, q.head, 12) != 0) return false;
-        if (p.kind == SAMPI_PARCEL_RUNS && memcmp(p.fields, q.fields, 16) != 0) return false;
+        if (sampi_is_by_mean(p.kind) && memcmp(p.fields, q.fields, 16) != 0) return false;
     }
     return true;
 }
@@ -24093,6 +24102,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
             if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
             break;
         case SAMPI_PARCEL_RUNS:
+        case SAMPI_PARCEL_NEAR:
         case SAMPI_PARCEL_SEGS:
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
@@ -24142,6 +24152,8 @@ typedef struct sampi_end {
     samp_token_data after;
     uint32_t since, until;                /* RUNS are of these buckets of the level, */
     size_t room;                          /* so many at most */
+    size_t room_near;                     /* NEAR: so many at most; */
+    unsigned later;                       /* to be asked, should they not be enough */
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
     float top;            /* the largest logit of what is kept, as far as that is known; typical only */
@@ -24183,7 +24195,7 @@ typedef struct sampi_shard_row {
     uint64_t sums_of_squares; /* p_less' */
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
     sampi_end end;
     bool seeks;     /* the end is being looked for */
     float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
@@ -24215,7 +24227,7 @@ struct samp_shard {
     samp_token *out;
     sampi_shard_row *row;        /* [rows] */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
-    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_LIST], [n_all x n_vocab] */
+    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
     unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
     unsigned char *firsts;             /* the same for first messages */
@@ -24427,6 +24439,16 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
+/* The entries of d [n], which are in order. */
+static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
+    }
+    sampi_set_entries(p, n);
+}
+
 /* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
    the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
    beginning, and with nothing behind it all that is left. Returns how many are behind. */
@@ -24448,11 +24470,7 @@ static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sam
         d[i].p = 0.0f;
     }
     sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
-    for (size_t i = 0; i < n; i++) {
-        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
-        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
-    }
-    sampi_set_entries(p, n);
+    sampi_put_tokens(d, n, p);
     return behind;
 }
 
@@ -24536,6 +24554,34 @@ static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_sha
     sampi_set_entries(p, p->room);
 }
 
+static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
+{
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+}
+
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
+   twice as far as the end is expected. That distance is the same everywhere, so a merge has the row's first ones.
+   Then: those up to the end, if it is among them. */
+static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_end end = row->end;
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    double away = end.from + 2.0 * (double)end.until / end.scale;
+    float high, low;
+    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - away));
+    low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
+    size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
+    for (size_t i = 0; i < n; i++) {
+        d[i].id = shard->work.id[i];
+        d[i].logit = shard->work.x[i] + 0.0f;
+        d[i].p = 0.0f;
+    }
+    sampi_sort_part(&end.order, d, n, room, 64);
+    sampi_put_mean(&end, p);
+    sampi_put_tokens(d, room, p);
+}
+
 /* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
    merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
    the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
@@ -24544,8 +24590,7 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
     size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
-    sampi_wire_put_float(p->fields, (float)end->order.max);
-    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+    sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
         d[n].logit = shard->work.x[i];
@@ -24879,6 +24924,20 @@ static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const
     return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
 
+/* In order, and none above the maximum. */
+static bool sampi_take_near(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    samp_token_data last = { -1, INFINITY, 0.0f };
+    row->near = p;
+    for (uint32_t i = 0; i < p->n; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        if ((size_t)d.id >= shard->n_vocab || d.logit > row->max) return false;
+        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
+        last = d;
+    }
+    return true;
+}
+
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
@@ -24930,6 +24989,7 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             for (uint32_t i = 0; i < p->n; i++)
                 if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
             return true;
+        case SAMPI_PARCEL_NEAR: return sampi_take_near(shard, row, p);
         case SAMPI_PARCEL_SEGS: return sampi_take_segs(shard, row, p);
         case SAMPI_PARCEL_DRAW:
             row->drawn = sampi_wire_u32(p->fields);
@@ -25143,8 +25203,8 @@ typedef struct sampi_guess {
     double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
     double mean;                              /* a place */
     size_t n;                                 /* that many are known one by one: */
-    double place[SAMPI_SHARD_LIST];           /* where they are, */
-    double mass[SAMPI_SHARD_LIST + 1];        /* and the mass of the first ones */
+    double place[SAMPI_SHARD_ROOM];           /* where they are, */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* and the mass of the first ones */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
@@ -25153,7 +25213,7 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     uint64_t mass = 0;
     g->hist = row->hist;
     g->mean = end->order.mean * end->scale;
-    g->n = row->n_list < SAMPI_SHARD_LIST ? row->n_list : (size_t)SAMPI_SHARD_LIST;
+    g->n = row->n_list < SAMPI_SHARD_ROOM ? row->n_list : (size_t)SAMPI_SHARD_ROOM;
     g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
     for (uint32_t i = 0; i < g->hist->n; i++)
         for (int counts = 0; counts < 2; counts++)
@@ -25343,8 +25403,17 @@ static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, in
     return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
 }
 
+/* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
+   be within 4 KiB. 0: they are too many. */
+static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
+{
+    double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
+    if (2.0 * count <= SAMPI_SHARD_LIST + SAMPI_SHARD_NEAR) return SAMPI_SHARD_NEAR;
+    return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
+}
+
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
-   width, and the values in the middle of them. */
+   width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
 static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     sampi_end *end = &row->end;
@@ -25355,7 +25424,13 @@ static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, 
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    return sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    end->room_near = sampi_guess_room(&g, at, tokens);
+    if (end->room_near) {
+        end->later = row->ask;
+        row->ask = SAMPI_ASK_NEAR;
+    }
+    return SAMPI_STEP_WAITS;
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -25644,22 +25719,53 @@ static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
 }
 
-/* The listed tokens that typical keeps, in order; 0: others may be among them. Those that are not listed are farther
-   from the mean than the last listed one, if that lies below it. */
-static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
-                                   size_t min_keep)
+/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has as
+   much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half as
+   many buckets: the k come in another round. */
+static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
-    if (order->max - (double)last.logit - order->mean < 0.0) return 0;
-    memcpy(d, row->list, row->n_list * sizeof *d);
-    sampi_sort_part(order, d, row->n_list, row->n_list, 64);
-    samp_token_data_array sorted = { d, row->n_list, -1, false };
-    size_t keep = sampi_prefix_with_mass(&sorted, row->n_list, row->max, want, min_keep);
-    if (keep == 0 || !(order->score(order, &d[keep - 1]) < order->score(order, &last))) return 0;
+    const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
+    const bool is_short = !(enough <= (double)SAMPI_SHARD_MOST);
+    const size_t want = is_short ? (size_t)SAMPI_SHARD_FIRST : (size_t)enough;
+    row->n_asked = want > row->n_list ? want - row->n_list : 0;
+    if (is_short && (row->ask & SAMPI_ASK_HIST)) {
+        row->end.buckets[0] /= 2;
+        row->end.scale *= 0.5;
+    }
+}
+
+/* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
+static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
+{
+    const samp_token_data_array sorted = { d, n, -1, false };
+    size_t keep = sampi_prefix_with_mass(&sorted, n, row->max, want, min_keep);
+    if (keep == 0) return 0;
     memcpy(row->list, d, keep * sizeof *d);
     row->n_list = keep;
     sampi_sort_list(row);
     return keep;
+}
+
+/* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
+   the last listed one, if that lies below the mean. */
+static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
+                                   size_t min_keep)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
+    size_t n = 0;
+    if (order->max - (double)last.logit - order->mean < 0.0) return 0;
+    memcpy(d, row->list, row->n_list * sizeof *d);
+    sampi_sort_part(order, d, row->n_list, row->n_list, 64);
+    while (n < row->n_list && !sampi_before(order, &last, &d[n])) n++;
+    return sampi_list_prefix(row, d, n, want, min_keep);
+}
+
+/* The same of those that are near the mean, which have come. */
+static size_t sampi_typical_near(samp_shard *shard, sampi_shard_row *row)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
+    return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
 /* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
@@ -25667,14 +25773,21 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
 static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST)) {
+        sampi_typical_asks(row, s);
         return SAMPI_STEP_WAITS;
+    }
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
-    size_t keep = row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
+    size_t keep = row->near ? sampi_typical_near(shard, row)
+                : row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
+    if (row->near) {
+        row->ask = row->end.later;
+        return SAMPI_STEP_WAITS;
+    }
     return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
 }
 
@@ -25857,10 +25970,10 @@ static int sampi_shard_gumbel(sampi_shard_row *row, int n)
 static bool sampi_adaptive_listed(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                                   float *max)
 {
-    float x[SAMPI_SHARD_LIST + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
     double *e = (double *)(void *)shard->work.w;
     size_t n = row->n_list;
-    if (n == 0 || n > SAMPI_SHARD_LIST) return false;
+    if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
     for (size_t i = 0; i < n; i++) x[i] = row->list[i].logit;
     (void)sampi_use()->weights(x, n, row->max, NULL, e);
     sampi_use()->probs(x, e, n, row->max, (double)row->sums.z, p);
@@ -26079,7 +26192,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         row->drawing = row->seeks = false;
         row->ahead = -INFINITY;
     }
-    row->hist = row->runs = NULL;
+    row->hist = row->runs = row->near = NULL;
     if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
@@ -26118,7 +26231,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
     (void)sampi_lay(&size, 2 * rows * slice);
     size_t segs = sampi_lay(&size, rows * shard->n_ranks * sizeof(sampi_seg));
-    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_LIST * sizeof(samp_token_data));
+    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
     size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
     size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
@@ -26352,8 +26465,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->drawer = -1;
         row->ahead = row->reaches = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
-        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
-        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
+        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_ROOM * r;
+        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_ROOM;
         row->logprobs = slice->logprobs ? &slice->logprobs[from + r] : NULL;
         row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
         sampi_put_top(&top, r, row);
@@ -26384,6 +26497,7 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     if (kind == SAMPI_PARCEL_TOP) return 1;
     if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
     if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
+    if (kind == SAMPI_PARCEL_NEAR) return row->end.room_near;
     if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
     if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
         int32_t n_top = sampi_set_of(row, kind)->n_top;
@@ -26413,6 +26527,7 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
+        case SAMPI_PARCEL_NEAR: sampi_answer_near(shard, row, p); break;
         case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;

@@ -391,6 +391,7 @@ typedef enum long_row {
     LONG_NEARLY_FLAT,
     LONG_BF16,
     LONG_MASKED, /* by a number */
+    LONG_BROAD,  /* some thousand tokens are about as likely, behind some that are likelier */
     N_LONG_ROWS
 } long_row;
 
@@ -405,6 +406,7 @@ static void make_long_row(source *s, float *row, size_t n, long_row kind)
         if (kind == LONG_FLAT) row[i] = 1.5f;
         if (kind == LONG_NEARLY_FLAT) row[i] = (float)(1e-4 * normal_fast(s));
         if (kind == LONG_MASKED) row[i] = i % 8 ? (float)(2.0 * normal_fast(s)) : -1e30f;
+        if (kind == LONG_BROAD) row[i] = (float)(2.7 * normal_fast(s));
         if (kind == LONG_BF16) row[i] = float_from(bits_of(row[i]) & 0xFFFF0000u);
     }
 }
@@ -454,6 +456,7 @@ static samp_sampler *typical_20(void)
 {
     return chain_of(samp_init_typical(0.2f, 0), samp_init_temp(0.8f), samp_init_dist(5));
 }
+static samp_sampler *typical_50(void) { return chain_of(samp_init_typical(0.5f, 0), samp_init_dist(5), NULL); }
 static samp_sampler *typical_95(void) { return chain_of(samp_init_typical(0.95f, 0), samp_init_dist(5), NULL); }
 static samp_sampler *min_p_tiny(void)
 {
@@ -493,7 +496,8 @@ static const traffic TRAFFIC[] = {
     { "top_p 0.999", top_p_999, 0, 4, false },
     { "top_p, min_keep", top_p_kept, 0, 4, false },
     { "top_p, min_p", top_p_min_p, 2, 5, false },
-    { "typical 0.2", typical_20, 5, 5, true }, /* few, but not the first in order: listed as many are */
+    { "typical 0.2", typical_20, 3, 5, false },
+    { "typical 0.5", typical_50, 3, 5, false },
     { "typical 0.95", typical_95, 2, 5, false },
     { "min_p 0.05", min_p_usual, 2, 3, false },
     { "min_p 1e-4", min_p_tiny, 2, 3, false },
@@ -649,7 +653,7 @@ static void test_other_questions(void **state)
     static const traffic chains[] = {
         { "xtc, typical", xtc_typical, 5, 7, true },     { "min_p, temp_ext", min_p_tiny_dynamic, 2, 4, true },
         { "adaptive_p at 0", adaptive_low, 2, 5, true }, { "top_p 0.5", top_p_50, 2, 4, true },
-        { "top_k n / 2", top_k_half, 2, 6, true },       { "typical 0.2", typical_20, 5, 5, true },
+        { "top_k n / 2", top_k_half, 2, 6, true },       { "typical 0.2", typical_20, 3, 5, true },
     };
     tally count;
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
@@ -664,6 +668,35 @@ static void test_other_questions(void **state)
         }
     free(row);
     assert_int_equal(count.late, 0);
+}
+
+/* typical of any share, on rows of which it leaves from a dozen to thousands that need not be the first in order. Where
+   few are left it is in the list or near the mean; how many they will be, the buckets tell but for one in a thousand. */
+static float any_share;
+static samp_sampler *typical_any(void) { return chain_of(samp_init_typical(any_share, 0), samp_init_dist(35), NULL); }
+
+static void test_typical(void **state)
+{
+    (void)state;
+    static const traffic any = { "typical of any share", typical_any, 3, 5, false };
+    size_t n_cases = (size_t)cases(2000, 60);
+    float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
+    tally count;
+    memset(&count, 0, sizeof count);
+    for (size_t i = 0; i < n_cases; i++) {
+        source s = source_seed(test_seed() + 2000000 + i);
+        double sigma = 2.2 + 1.0 * coarse(&s), step = percent(&s, 30) ? 0.125 : 0.0;
+        any_share = (float)(0.02 + 0.97 * coarse(&s));
+        for (size_t k = 0; k < LONG_VOCAB; k++) {
+            row[k] = (float)(sigma * normal_fast(&s));
+            if (step > 0.0) row[k] = (float)(step * floor(row[k] / step));
+        }
+        one_long_batch(&any, row, LONG_VOCAB, RANKS[i % TEST_COUNT(RANKS)], &s, &count);
+    }
+    free(row);
+    if (getenv("SAMP_TEST_TABLE")) print_tally(any.name, &count);
+    assert_true(share_within(count.few, 3) >= 0.999);
+    assert_true(share_within(count.many, 5) >= 0.999);
 }
 
 /* ---- real rows, with the chains that people use ---- */
@@ -1475,6 +1508,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_long_rows),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),
         cmocka_unit_test(test_used_chains),
         cmocka_unit_test(test_more_chains),
         cmocka_unit_test(test_one_rank_is_wrong),
