@@ -24152,8 +24152,8 @@ typedef struct sampi_end {
     samp_token_data after;
     uint32_t since, until;                /* RUNS are of these buckets of the level, */
     size_t room;                          /* so many at most */
-    size_t room_near;                     /* NEAR: so many at most; */
-    unsigned later;                       /* to be asked, should they not be enough */
+    size_t room_near;                     /* NEAR: so many at most */
+    unsigned later;                       /* to be asked, should a list of those expected not be enough */
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
     float top;            /* the largest logit of what is kept, as far as that is known; typical only */
@@ -24412,7 +24412,7 @@ static bool sampi_wants_least(sampi_sampler *const *member, int n)
             case SAMPI_TYPICAL:
             case SAMPI_TOP_P:
             case SAMPI_MIROSTAT: return true;
-            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_LIST;
+            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
             case SAMPI_MIN_P:
             case SAMPI_TOP_A:
             case SAMPI_P_LESS:
@@ -25660,6 +25660,25 @@ static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const 
     return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
 }
 
+/* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
+   listed instead. */
+static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    sampi_guess g;
+    sampi_guess_open(&g, row);
+    const double at = sampi_guess_end(&g, end);
+    const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
+    const size_t room = sampi_guess_room(&g, at, tokens);
+    int status = sampi_end_narrow(row, member, n);
+    if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
+    end->later = row->ask;
+    row->has &= ~(unsigned)SAMPI_ASK_LIST;
+    row->ask = SAMPI_ASK_LIST;
+    row->n_asked = (room < row->room ? room : row->room) - row->n_list;
+    return status;
+}
+
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
 static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
@@ -25671,12 +25690,19 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
         if (few) return sampi_keep_listed(row, few);
         row->seeks = true;
         row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+        end->later = 0;
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
         end->order = sampi_order_from(row->max, mean);
         if (!row->hist) return sampi_end_anew(row, member, n);
         if (mean > 0.0) return sampi_end_around(row, member, n);
+        if (!(floor < INFINITY)) return sampi_end_first(row, member, n);
+    }
+    if (end->later) { /* those that were listed have not been enough */
+        row->ask = end->later;
+        end->later = 0;
+        return SAMPI_STEP_WAITS;
     }
     if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
         return sampi_end_narrow(row, member, n);
@@ -25689,17 +25715,18 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
    A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
    it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
 
-/* Up to 256 are a list of k. More are a prefix of k tokens without regard to mass. */
+/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
-        if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;
+    if (k <= SAMPI_SHARD_ROOM && sampi_lacks(row, SAMPI_ASK_LIST)) {
+        row->n_asked = (k < row->room ? k : row->room) - row->n_list;
         return SAMPI_STEP_WAITS;
     }
+    if (k > SAMPI_SHARD_ROOM && sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
     return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
 }
@@ -25784,10 +25811,6 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
     size_t keep = row->near ? sampi_typical_near(shard, row)
                 : row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    if (row->near) {
-        row->ask = row->end.later;
-        return SAMPI_STEP_WAITS;
-    }
     return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
 }
 

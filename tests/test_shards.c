@@ -434,6 +434,7 @@ static samp_sampler *top_k_3000(void)
 {
     return chain_of(samp_init_top_k(3000), samp_init_temp(1.3f), samp_init_dist(2));
 }
+static samp_sampler *top_k_700(void) { return chain_of(samp_init_top_k(700), samp_init_dist(2), NULL); }
 static samp_sampler *top_k_all(void) { return chain_of(samp_init_top_k(LONG_VOCAB - 3), samp_init_dist(2), NULL); }
 static samp_sampler *top_p_50(void)
 {
@@ -490,6 +491,7 @@ static const traffic TRAFFIC[] = {
     { "dist", only_dist, 0, 3, false },
     { "temp", only_temp, 0, 3, false },
     { "default", usual_chain, 2, 0, false },
+    { "top_k 700", top_k_700, 0, 2, false },
     { "top_k 3000", top_k_3000, 0, 4, false },
     { "top_k n - 3", top_k_all, 0, 5, false }, /* 5: into what is masked by a number */
     { "top_p 0.5", top_p_50, 2, 4, false },
