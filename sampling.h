@@ -25152,8 +25152,8 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
-    if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
     if (range > 0.0)
         reach = (double)s->u.sigma.n *

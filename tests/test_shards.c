@@ -838,6 +838,41 @@ static samp_sampler *sigma_twice(void)
 {
     return chain_of(samp_init_top_n_sigma(2.0f), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
 }
+static samp_sampler *min_p_sigma(void)
+{
+    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
+}
+static samp_sampler *top_p_sigma(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
+}
+static samp_sampler *typical_sigma(void)
+{
+    return chain_of(samp_init_typical(0.9f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
+}
+static samp_sampler *top_p_dynamic(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(7));
+}
+static samp_sampler *typical_eta(void)
+{
+    return chain_of(samp_init_typical(0.9f, 0), samp_init_eta(1e-4f, 0), samp_init_dist(7));
+}
+static samp_sampler *top_p_p_less(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less(0.5f, 0), samp_init_dist(7));
+}
+static samp_sampler *typical_top_p_xtc(void)
+{
+    return chain_of(samp_init_typical(0.99f, 0), samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-4f, 0, 8));
+}
+static samp_sampler *three_nuclei(void)
+{
+    samp_sampler *chain = typical_top_p_xtc();
+    samp_chain_add(chain, samp_init_typical(0.9f, 0));
+    samp_chain_add(chain, adaptive());
+    return chain;
+}
 static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
 static samp_sampler *eta_greedy(void)
 {
@@ -851,7 +886,8 @@ static void test_more_chains(void **state)
         softmax_dist, dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
         top_k_gumbel, top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
         top_p_top_k,  top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
-        smoothing,    sigma_twice,     xtc_kept,         eta_greedy,
+        smoothing,    sigma_twice,     xtc_kept,         eta_greedy,       min_p_sigma,   top_p_sigma,
+        typical_sigma, top_p_dynamic,  typical_eta,      top_p_p_less,     three_nuclei,
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
