@@ -24152,7 +24152,8 @@ typedef struct sampi_end {
     samp_token_data after;
     uint32_t since, until;                /* RUNS are of these buckets of the level, */
     size_t room;                          /* so many at most */
-    size_t room_near;                     /* NEAR: so many at most */
+    size_t room_near;                     /* NEAR: so many at most, */
+    double away;                          /* within this distance */
     unsigned later;                       /* to be asked, should a list of those expected not be enough */
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
@@ -24193,6 +24194,9 @@ typedef struct sampi_shard_row {
     float reaches; /* none of them lies below; -INFINITY: that is not known */
     sampi_sums sums;
     uint64_t sums_of_squares; /* p_less' */
+    sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
+    uint64_t squares_kept;
+    bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
     const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
@@ -24491,20 +24495,22 @@ static bool sampi_wants_squares(sampi_sampler *const *member, int n)
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
    the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
-   share is. */
+   share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
 static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
-    sampi_sums sums = { row->max, 0, 0, 0, 0 };
+    sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->ahead > -INFINITY;
-    size_t n_all = is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id) : row->row.n;
+    const bool is_ahead = row->seeks || row->ahead > -INFINITY;
+    size_t n_all = row->seeks ? sampi_look_kept(shard, row)
+                 : is_ahead   ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+                              : row->row.n;
     const float *x = is_ahead ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
-        row->row.k->weights(x + at, n, row->max, w, NULL);
+        row->row.k->weights(x + at, n, sums.max, w, NULL);
         squares += sampi_squares(w, n);
     }
-    if (n_all) row->row.k->sums(x, n_all, 1.0f, row->max, INFINITY, true, &sums);
+    if (n_all) row->row.k->sums(x, n_all, 1.0f, sums.max, INFINITY, true, &sums);
     sampi_wire_put(p->fields, sums.n, 8);
     sampi_wire_put(p->fields + 8, sums.z, 8);
     sampi_wire_put(p->fields + 16, sums.s, 8);
@@ -24561,15 +24567,14 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 }
 
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   twice as far as the end is expected. That distance is the same everywhere, so a merge has the row's first ones.
-   Then: those up to the end, if it is among them. */
+   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's first
+   ones. Then: those up to the end, if it is among them. */
 static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    double away = end.from + 2.0 * (double)end.until / end.scale;
     float high, low;
-    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - away));
+    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
     low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
     size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
@@ -24915,6 +24920,14 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
 /* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
 static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
+    if (row->seeks) {
+        row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
+        row->kept.z = sampi_wire_get(p->fields + 8, 8);
+        row->kept.s = sampi_wire_get(p->fields + 16, 8);
+        row->squares_kept = sampi_wire_get(p->fields + 24, 8);
+        row->has_kept = true;
+        return true;
+    }
     row->sums.max = row->max;
     row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
     row->sums.z = sampi_wire_get(p->fields + 8, 8);
@@ -25060,13 +25073,20 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
+/* Ask for the list up to the n-th, with what is asked. */
+static void sampi_ask_list(sampi_shard_row *row, size_t n)
+{
+    if (n > row->room) n = row->room;
+    row->has &= ~(unsigned)SAMPI_ASK_LIST;
+    row->ask |= SAMPI_ASK_LIST;
+    row->n_asked = n > row->n_list ? n - row->n_list : 0;
+}
+
 /* Ask for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
-    row->has &= ~(unsigned)SAMPI_ASK_LIST;
-    row->ask = SAMPI_ASK_LIST;
-    row->n_asked = row->room - row->n_list;
-    if (row->n_asked > SAMPI_SHARD_CHUNK) row->n_asked = SAMPI_SHARD_CHUNK;
+    row->ask = 0;
+    sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
 }
 
@@ -25325,29 +25345,34 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
     return true;
 }
 
-/* The same while an end is looked for. The maximum of typical's tokens must be among the listed ones, and sure. */
-static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and sure;
+   else it is -INFINITY. */
+static float sampi_kept_max(const sampi_shard_row *row)
 {
-    float max = row->max;
-    if (row->end.floor < INFINITY || row->end.is_after) return false;
-    if (row->end.order.mean > 0.0) {
-        size_t first = 0;
-        while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
-        if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return false;
-        max = row->list[first].logit;
-    }
-    return sampi_draws_from(row, member, n, max);
+    size_t first = 0;
+    if (!(row->end.order.mean > 0.0)) return row->max;
+    while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
+    if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
+    return row->list[first].logit;
 }
 
-/* Ask for values; with them for what the draw needs of all before these, or for its maximum. */
+/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum. */
 static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
 {
+    const float max = sampi_kept_max(row);
     row->end.room = room;
     row->ask = SAMPI_ASK_RUNS;
-    if (sampi_draws_next(row, member, n))
-        row->ask |= SAMPI_ASK_SEGS;
-    else if (row->end.order.mean > 0.0 && !row->end.is_after)
+    row->has_kept = false;
+    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
+    row->kept.max = max;
+    if (!(max > -INFINITY)) {
         row->ask |= SAMPI_ASK_TOP;
+    } else if (sampi_draws_from(row, member, n, max)) {
+        row->ask |= SAMPI_ASK_SEGS;
+    } else {
+        row->ask |= SAMPI_ASK_SUMS;
+        if (row->n_list < SAMPI_SHARD_LIST) sampi_ask_list(row, SAMPI_SHARD_LIST);
+    }
     return SAMPI_STEP_WAITS;
 }
 
@@ -25412,6 +25437,17 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
+/* List that many tokens near the mean, if there are some, instead of what has been asked. */
+static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
+{
+    if (room == 0) return SAMPI_STEP_WAITS;
+    row->end.room_near = room;
+    row->end.away = away;
+    row->end.later = row->ask;
+    row->ask = SAMPI_ASK_NEAR;
+    return SAMPI_STEP_WAITS;
+}
+
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
    width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
 static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
@@ -25425,12 +25461,7 @@ static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, 
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
     (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
-    end->room_near = sampi_guess_room(&g, at, tokens);
-    if (end->room_near) {
-        end->later = row->ask;
-        row->ask = SAMPI_ASK_NEAR;
-    }
-    return SAMPI_STEP_WAITS;
+    return sampi_near_instead(row, sampi_guess_room(&g, at, tokens), from + 2.0 * (double)end->until / end->scale);
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -25484,8 +25515,11 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
-            return sampi_ask_runs(row, member, n);
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) {
+            (void)sampi_ask_runs(row, member, n);
+            if (!(end->order.mean > 0.0) || count + tokens > SAMPI_SHARD_ROOM) return SAMPI_STEP_WAITS;
+            return sampi_near_instead(row, (size_t)(count + tokens), end->from + (end->path[0] + 2.0) / end->scale);
+        }
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
             (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
@@ -25518,6 +25552,20 @@ static void sampi_add_to_seg(sampi_shard_row *row, sampi_sampler *const *member,
     }
 }
 
+/* The same for the sums of what is kept. */
+static void sampi_add_to_kept(sampi_shard_row *row, float l, uint64_t n)
+{
+    float x[SAMPI_TILE + 16] = { l };
+    uint64_t w[SAMPI_TILE + 16];
+    sampi_sums one = { row->kept.max, 0, 0, 0, 0 };
+    sampi_use()->weights(x, 1, row->kept.max, w, NULL);
+    sampi_use()->sums(x, 1, 1.0f, row->kept.max, INFINITY, true, &one);
+    row->kept.n += (size_t)n;
+    row->kept.z += n * one.z;
+    row->kept.s += n * one.s;
+    row->squares_kept += n * sampi_squares(w, 1);
+}
+
 /* The runs from `from` to `to`, all of one logit: up to `keep` of their tokens, in order of ids. */
 static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
                             uint32_t from, uint32_t to, uint64_t keep)
@@ -25531,6 +25579,7 @@ static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi
         keep -= n;
         if ((size_t)d.id == shard->first) row->end.mine = n;
         if (row->has & SAMPI_ASK_SEGS) sampi_add_to_seg(row, member, (uint32_t)d.id, d.logit, n);
+        if (row->has_kept) sampi_add_to_kept(row, d.logit, n);
     }
 }
 
@@ -25575,6 +25624,7 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
         end->is_after = true;
     }
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
     return false;
 }
 
@@ -25605,6 +25655,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
     if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
     *end = before;
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
     return false;
 }
 
@@ -25642,6 +25693,11 @@ static void sampi_end_cut(sampi_shard_row *row)
     else
         row->reaches = end->floor < (double)end->last.logit ? floor : end->last.logit;
     row->seeks = false;
+    if (!row->has_kept || n == 0 || row->kept.max != row->max || row->kept.z < SAMPI_ONE || row->kept.n < n) return;
+    row->sums = row->kept;
+    row->sums_of_squares = row->squares_kept;
+    row->rest = row->kept.n - n;
+    row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
 /* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
@@ -25673,9 +25729,8 @@ static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, i
     int status = sampi_end_narrow(row, member, n);
     if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
-    row->has &= ~(unsigned)SAMPI_ASK_LIST;
-    row->ask = SAMPI_ASK_LIST;
-    row->n_asked = (room < row->room ? room : row->room) - row->n_list;
+    row->ask = 0;
+    sampi_ask_list(row, room);
     return status;
 }
 
@@ -25722,11 +25777,12 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_ROOM && sampi_lacks(row, SAMPI_ASK_LIST)) {
-        row->n_asked = (k < row->room ? k : row->room) - row->n_list;
+    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
+        row->ask = 0;
+        sampi_ask_list(row, k);
         return SAMPI_STEP_WAITS;
     }
-    if (k > SAMPI_SHARD_ROOM && sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
     return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
 }
@@ -26192,6 +26248,9 @@ static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int statu
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
+/* They belong to one member and one message. */
+static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
+
 /* Go on, until an answer is needed. */
 static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
 {
@@ -26212,10 +26271,11 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         status = sampi_shard_step(shard, row, member, n);
         if (status) continue;
         row->ordinal[member[row->at++]->kind]++;
-        row->drawing = row->seeks = false;
+        row->drawing = row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
+        sampi_forget_answers(row);
     }
-    row->hist = row->runs = row->near = NULL;
+    sampi_forget_answers(row);
     if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
