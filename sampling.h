@@ -24317,7 +24317,8 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
-    return end->order.score(&end->order, &d) > end->order.score(&end->order, &end->last);
+    double score = end->order.score(&end->order, &d), last = end->order.score(&end->order, &end->last);
+    return (score > last) - (score < last);
 }
 
 /* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
@@ -24535,22 +24536,39 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
+/* The buckets of x [n], as sampi_end_side tells them. By blocks that compilers turn into vectors: the first level is a
+   look at the whole slice, and has no products that are added to anything. */
+static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
+{
+    enum { BLOCK = 16 };
+    const double max = end->order.max, mean = end->order.mean, from = end->from, scale = end->scale;
+    const double last = (double)(end->buckets[0] - 1);
+    size_t i = 0;
+    for (; end->level == 0 && i + BLOCK <= n; i += BLOCK)
+        for (size_t k = i; k < i + BLOCK; k++) {
+            double t = sampi_abs((max - (double)x[k]) - mean) - from;
+            t = (t > 0.0 ? t : 0.0) * scale;
+            bucket[k] = (uint32_t)(int32_t)(t < last ? t : last);
+        }
+    for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
+}
+
 /* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
    known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
    has the end, and of what lies before it the mass and the number are known. */
 static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
-    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket = 0;
+    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
     size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
     const float *x = row->end.level ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, row->max, w, NULL);
+        sampi_end_buckets(&row->end, x + at, n, bucket);
         for (size_t i = 0; i < n; i++) {
-            (void)sampi_end_side(&row->end, x[at + i], &bucket);
-            mass[bucket] += w[i];
-            count[bucket]++;
+            mass[bucket[i]] += w[i];
+            count[bucket[i]]++;
         }
     }
     for (size_t i = 0; i < p->room; i++) {
@@ -24770,14 +24788,28 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
    told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
    */
 
-/* The slice of row r, as it is given, in x [length]; slack 16. */
-static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x)
+/* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
+static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
+{
+    enum { BLOCK = 16 };
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const int32_t at = first + (int32_t)i;
+        for (int k = 0; k < BLOCK; k++) x[i + (size_t)k] += 0.0f;
+        for (int k = 0; k < BLOCK; k++) id[i + (size_t)k] = at + k;
+    }
+    for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
+}
+
+/* The slice of row r, as it is given, in x and id [length]; slack 16. */
+static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
+                                        int32_t *id)
 {
     size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
     const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
     (void)sampi_use()->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0,
                              n, x);
-    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+    sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
 /* Is it of the logits as given, or of what the chain has left? */
@@ -24796,8 +24828,8 @@ static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard
     size_t n = row->wrong ? 0 : shard->length;
     told.n_list = 0;
     if (!sampi_is_raw(kind)) return told;
-    if (n) sampi_fetch_given(shard, &shard->slice, shard->from + (size_t)(row - shard->row), shard->raw_x);
-    for (size_t i = 0; i < n; i++) shard->raw_id[i] = (int32_t)(shard->first + i);
+    const size_t r = shard->from + (size_t)(row - shard->row);
+    if (n) sampi_fetch_given(shard, &shard->slice, r, shard->raw_x, shard->raw_id);
     sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
     return told;
 }
@@ -25113,6 +25145,31 @@ static void sampi_drop_masked(sampi_shard_row *row)
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
 }
 
+/* Weights of d [n] to w [SAMPI_TILE + 16], as many as a tile has, which is returned. */
+static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
+{
+    float x[SAMPI_TILE + 16] = { 0 };
+    if (n > SAMPI_TILE) n = SAMPI_TILE;
+    for (size_t i = 0; i < n; i++) x[i] = d[i].logit;
+    sampi_use()->weights(x, n, row->max, w, NULL);
+    return n;
+}
+
+/* sampi_prefix_with_mass, by tiles. */
+static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
+                                    size_t min_keep)
+{
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    for (size_t at = 0, m; at < n; at += m) {
+        m = sampi_weigh_tile(row, d + at, n - at, w);
+        for (size_t i = 0; i < m; i++) {
+            mass += w[i];
+            if (mass >= want && at + i + 1 >= min_keep) return at + i + 1;
+        }
+    }
+    return 0;
+}
+
 /* A cut by a floor on logits has been made: what is listed is, but not all about it. */
 static void sampi_forget_sums(sampi_shard_row *row) { row->has &= SAMPI_ASK_TOP; }
 
@@ -25230,7 +25287,7 @@ typedef struct sampi_guess {
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
-    uint64_t mass = 0;
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
     g->hist = row->hist;
     g->mean = end->order.mean * end->scale;
     g->n = row->n_list < SAMPI_SHARD_ROOM ? row->n_list : (size_t)SAMPI_SHARD_ROOM;
@@ -25238,9 +25295,10 @@ static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
     for (uint32_t i = 0; i < g->hist->n; i++)
         for (int counts = 0; counts < 2; counts++)
             g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0, m = 0; i < g->n; i++, m--) {
+        if (m == 0) m = sampi_weigh_tile(row, row->list + i, g->n - i, w);
         g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
-        mass += sampi_weight(row->max, row->list[i].logit);
+        mass += w[i % SAMPI_TILE];
         g->mass[i + 1] = (double)mass;
     }
 }
@@ -25537,49 +25595,46 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
     return SAMP_E_FORMAT;
 }
 
-/* So many tokens with a logit are kept, of the slice that begins there: they belong to what is drawn from. */
-static void sampi_add_to_seg(sampi_shard_row *row, sampi_sampler *const *member, uint32_t first, float l, uint64_t n)
+/* The segment of the slice that begins there; NULL: there is none. */
+static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
-    for (int i = row->at + 1; i < row->drawer; i++) l = sampi_times(l, sampi_way_temp(member[i]));
-    uint64_t q = n * sampi_envelope(row->draw_max, l), z = n * sampi_weight(row->draw_max, l);
-    row->q += q;
-    row->z += z;
-    for (size_t i = 0; i < row->n_seg; i++) {
-        if (row->seg[i].first != first) continue;
-        row->seg[i].q += q;
-        row->seg[i].z += z;
-        return;
-    }
+    for (size_t i = 0; i < row->n_seg; i++)
+        if (row->seg[i].first == (uint32_t)first) return &row->seg[i];
+    return NULL;
 }
 
-/* The same for the sums of what is kept. */
-static void sampi_add_to_kept(sampi_shard_row *row, float l, uint64_t n)
-{
-    float x[SAMPI_TILE + 16] = { l };
-    uint64_t w[SAMPI_TILE + 16];
-    sampi_sums one = { row->kept.max, 0, 0, 0, 0 };
-    sampi_use()->weights(x, 1, row->kept.max, w, NULL);
-    sampi_use()->sums(x, 1, 1.0f, row->kept.max, INFINITY, true, &one);
-    row->kept.n += (size_t)n;
-    row->kept.z += n * one.z;
-    row->kept.s += n * one.s;
-    row->squares_kept += n * sampi_squares(w, 1);
-}
-
-/* The runs from `from` to `to`, all of one logit: up to `keep` of their tokens, in order of ids. */
+/* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
+   `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
 static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
-                            uint32_t from, uint32_t to, uint64_t keep)
+                            uint32_t last, uint32_t to, uint64_t keep)
 {
+    const bool draws = row->has & SAMPI_ASK_SEGS;
+    const float max = draws ? row->draw_max : row->kept.max;
+    float *x = shard->work.x;
+    uint64_t *w = shard->work.w;
     row->end.mine = 0;
-    for (uint32_t i = from; i < to && keep; i++) {
-        const unsigned char *entry = sampi_parcel_entry(row->runs, i);
-        const samp_token_data d = sampi_entry_token(row->runs, entry);
-        uint64_t n = sampi_run_count(entry);
-        if (n > keep) n = keep;
-        keep -= n;
-        if ((size_t)d.id == shard->first) row->end.mine = n;
-        if (row->has & SAMPI_ASK_SEGS) sampi_add_to_seg(row, member, (uint32_t)d.id, d.logit, n);
-        if (row->has_kept) sampi_add_to_kept(row, d.logit, n);
+    for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
+    for (int k = row->at + 1; draws && k < row->drawer; k++)
+        sampi_use()->scale(x, to, 1.0f / sampi_way_temp(member[k]), false, x);
+    sampi_use()->weights(x, to, max, w, NULL);
+    for (uint32_t i = 0; i < to; i++) {
+        const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
+        uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
+        if (i >= last && n > keep) n = keep;
+        if (i >= last) keep -= n;
+        if (i >= last && (size_t)first == shard->first) row->end.mine = n;
+        if (draws) {
+            uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
+            sampi_seg *seg = sampi_seg_of(row, first);
+            row->q += q;
+            row->z += z;
+            if (seg) seg->q += q, seg->z += z;
+        } else if (row->has_kept) {
+            row->kept.n += (size_t)n;
+            row->kept.z += n * w[i];
+            row->kept.s += n * sampi_weighted(w[i], max, x[i]);
+            row->squares_kept += n * sampi_squares(&w[i], 1);
+        }
     }
 }
 
@@ -25601,8 +25656,13 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
 {
     sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
+    const uint64_t *weight = shard->work.w;
     uint64_t tokens = 0;
-    for (uint32_t i = 0; i < p->n; i++) tokens += sampi_run_count(sampi_parcel_entry(p, i));
+    for (uint32_t i = 0; i < p->n; i++) {
+        shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        tokens += sampi_run_count(sampi_parcel_entry(p, i));
+    }
+    if (p->n) sampi_use()->weights(shard->work.x, p->n, row->max, shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
@@ -25610,13 +25670,15 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
         for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
             count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more of it */
-        uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
+        uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
         end->last = d;
         end->last.id = 0;
         end->ties = takes;
-        sampi_keep_runs(shard, row, member, i, to, takes ? takes : count);
-        if (takes) return true;
+        if (takes) {
+            sampi_keep_runs(shard, row, member, i, to, takes);
+            return true;
+        }
         end->mass += w * count;
         end->count += count;
         end->population -= count;
@@ -25665,18 +25727,20 @@ static void sampi_end_cut(sampi_shard_row *row)
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
     float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
+    float near_high, near_low = sampi_end_interval(end, sampi_stands_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
     size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
     for (size_t i = 0; i < m; i++) {
         float l = row->work.x[i];
-        if ((double)l < end->floor && sampi_stands_by_last(end, l) > 0) continue;
-        if (l == end->last.logit && (double)l < end->floor && mine-- == 0) {
-            mine = 0;
-            continue;
-        }
+        bool keep = (l >= near_low && l < near_high) || (double)l >= end->floor;
+        if (!keep && l == end->last.logit)
+            keep = mine > 0, mine -= keep;
+        else if (!keep)
+            keep = sampi_stands_by_last(end, l) < 0;
         row->work.x[kept] = l;
-        row->work.id[kept++] = row->work.id[i];
+        row->work.id[kept] = row->work.id[i];
+        kept += keep;
     }
     row->row.n = kept;
     for (size_t i = 0; i < row->n_list; i++) {
@@ -25791,13 +25855,11 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
 static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
-    samp_token_data_array list = { row->list, row->n_list, -1, true };
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
         return SAMPI_STEP_WAITS;
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
-    list.size = row->n_list;
-    size_t keep = sampi_prefix_with_mass(&list, row->n_list, row->max, want, min_keep);
+    size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
 }
@@ -25820,8 +25882,7 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 /* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
 static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    const samp_token_data_array sorted = { d, n, -1, false };
-    size_t keep = sampi_prefix_with_mass(&sorted, n, row->max, want, min_keep);
+    size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
     if (keep == 0) return 0;
     memcpy(row->list, d, keep * sizeof *d);
     row->n_list = keep;
@@ -26424,8 +26485,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     sampi_set_tokens(&row->row, x, row->work.id, n);
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
-    sampi_fetch_given(shard, slice, r, x);
-    for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
+    sampi_fetch_given(shard, slice, r, x, row->work.id);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
