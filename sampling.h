@@ -1345,10 +1345,10 @@ typedef struct samp_ranks {
      ranks make up the vocabulary; they may be uneven, and empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 29
+     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
               of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
-              allreduce n_ranks times 25 KiB a row besides.
+              allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 SAMP_API void samp_shard_free(samp_shard *shard);
@@ -1367,14 +1367,15 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               chain, seed, position, n_top or version of the library, or a message that is none.
               Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
      Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
-              Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
-              less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
-              Where more are left, and a sum over the row decides which, or their logits: 3 more, some 10 KB, 20 KB at
-              most, for a nucleus (one in a thousand takes a fourth; if it ends among thousands of different values
-              within a thousandth of a nat, up to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p.
-              typical, xtc, min_keep of more than 256: up to 4 more; each further cut of so many, up to 2.
-              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 8 bytes for each of n_top.
-              tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
+              Where a truncation leaves at most 256 tokens, there is one more (two for typical below 0.85), and a row has
+              less than 4 KiB in all (1.5 KB with top_k 40). Temperature alone, min_p of more: 2 more, 19 bytes a rank.
+              Where more are left, and a sum over the row decides which, or their logits: 2 more, up to 10 KB, if they
+              are a thousand at most (top_k: one more); else 3 more, some 9 KB, 18 KB at most, for a nucleus (one in a
+              thousand takes a fourth; if it ends among thousands of different values within a thousandth of a nat, up
+              to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p. typical, xtc, min_keep of more than
+              256: up to 4 more. Each sum or floor behind a cut of so many takes one more, each nucleus there 2.
+              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 7 bytes for each of n_top.
+              tail_free and infill of more tokens list all: 7 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -23672,8 +23673,9 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
                in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
 
    Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
-   the list that may do without it, SEGS or SUMS of what min_p will keep beside the list that may be all of that, RUNS
-   before it is sure that the end is among them. What cannot be had earlier: a draw needs the sums of slices as they
+   the list that may do without it, SEGS or SUMS of what a cut will keep beside the list or the runs that may be all of
+   that, RUNS before it is sure that the end is among them. Where HIST lets expect a thousand tokens at most, these are
+   listed, and no draw is needed. What cannot be had earlier: a draw needs the sums of slices as they
    are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
    A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
@@ -26360,7 +26362,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
-    return runs + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks) + sampi_parcel_size(SAMPI_PARCEL_SUMS, 0);
+    size_t list = sampi_parcel_size(SAMPI_PARCEL_LIST, SAMPI_SHARD_LIST) + sampi_parcel_size(SAMPI_PARCEL_SUMS, 0);
+    return runs + list + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks);
 }
 
 /* Room for so many rows, n_all of them with lists of all tokens. What was there is lost. */

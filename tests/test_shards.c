@@ -234,7 +234,11 @@ static void sample_on_ranks(world *w, source *s)
             more |= bytes[rank] != NULL;
         }
         if (!more) break;
-        for (size_t rank = 0; rank < w->n_ranks; rank++) assert_non_null(bytes[rank]);
+        for (size_t rank = 0; rank < w->n_ranks; rank++) {
+            assert_non_null(bytes[rank]); /* and no longer than there is room for */
+            assert_true(w->rounds == 0 ||
+                        n[rank] <= SAMPI_SHARD_HEAD + w->n_rows * sampi_shard_most(w->shard[rank]));
+        }
         assert_true(exchange(w, bytes, n, s));
         w->rounds++;
         w->bytes += n[0];
@@ -480,6 +484,29 @@ static samp_sampler *adaptive_typical(void)
 {
     return chain_of(samp_init_typical(0.9f, 0), samp_init_xtc(1.0f, 1e-3f, 0, 1), adaptive());
 }
+static samp_sampler *top_p_dynamic(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(7));
+}
+static samp_sampler *typical_eta(void)
+{
+    return chain_of(samp_init_typical(0.9f, 0), samp_init_eta(1e-4f, 0), samp_init_dist(7));
+}
+static samp_sampler *top_p_p_less(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less(0.5f, 0), samp_init_dist(7));
+}
+static samp_sampler *typical_top_p_xtc(void)
+{
+    return chain_of(samp_init_typical(0.99f, 0), samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-4f, 0, 8));
+}
+static samp_sampler *three_nuclei(void)
+{
+    samp_sampler *chain = typical_top_p_xtc();
+    samp_chain_add(chain, samp_init_typical(0.9f, 0));
+    samp_chain_add(chain, adaptive());
+    return chain;
+}
 static samp_sampler *tail_free(void) { return chain_of(samp_init_tail_free(0.95f, 0), samp_init_dist(13), NULL); }
 
 /* What the rounds are made of. Nothing is known before the first, which tells the maximum. Where that is all a draw
@@ -513,7 +540,11 @@ static const traffic TRAFFIC[] = {
     { "mirostat", mirostat_1, 0, 4, false },
     { "mirostat_v2", mirostat_2, 0, 4, false },
     { "adaptive_p", adaptive, 0, 4, false },
-    { "typical, xtc, adaptive_p", adaptive_typical, 5, 8, true }, /* three cuts of many, one behind another */
+    { "typical, xtc, adaptive_p", adaptive_typical, 3, 7, true }, /* three cuts of many, one behind another */
+    { "top_p, temp_ext", top_p_dynamic, 2, 5, true },             /* two cuts or sums of many, one behind another, */
+    { "top_p, p_less", top_p_p_less, 3, 5, true },
+    { "typical, eta", typical_eta, 2, 6, true },
+    { "typical, top_p, xtc, typical, adaptive_p", three_nuclei, 3, 13, true },
     { "tail_free", tail_free, 20, 20, true },                     /* needs the order itself of a flat row */
 };
 
@@ -553,14 +584,14 @@ static void one_long_batch(const traffic *t, float *row, size_t n, size_t n_rank
     make_ranks(w, s);
     for (int step = 0; step < 2; step++) {
         size_t left = left_of(w->one[0], row, n);
-        size_t most = t->make == tail_free ? 9 * n : left <= FEW && !t->is_apart ? 4096 : 65536;
+        size_t most = t->make == tail_free ? 9 * n : t->is_apart ? 65536 : left <= FEW ? 4096 : 20480;
         unsigned usual = left <= FEW ? t->few : t->many;
         play_batch(w, s, t->name, 0);
         size_t *bytes = left <= FEW ? &count->few_bytes : &count->many_bytes;
         (left <= FEW ? count->few : count->many)[w->rounds < MOST_ROUNDS ? w->rounds : MOST_ROUNDS - 1]++;
         count->late += w->rounds > usual;
         if (w->bytes > *bytes) *bytes = w->bytes;
-        if (usual == 0 || w->rounds > usual + 1 || w->bytes >= most)
+        if (usual == 0 || w->rounds > usual + (left > FEW) || w->bytes >= most)
             test_fail(__FILE__, __LINE__, "%s, %zu ranks: %zu left, %u rounds, %zu bytes", t->name, n_ranks, left,
                       w->rounds, w->bytes);
     }
@@ -582,7 +613,7 @@ static double share_within(const unsigned long *count, unsigned rounds)
 
 static void print_tally(const char *name, const tally *t)
 {
-    printf("%-26s few:", name);
+    printf("%-26.26s few:", name);
     for (int r = 2; r < 10; r++) printf(" %4lu", t->few[r]);
     printf("   many:");
     for (int r = 2; r < 10; r++) printf(" %4lu", t->many[r]);
@@ -849,29 +880,6 @@ static samp_sampler *top_p_sigma(void)
 static samp_sampler *typical_sigma(void)
 {
     return chain_of(samp_init_typical(0.9f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
-}
-static samp_sampler *top_p_dynamic(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(7));
-}
-static samp_sampler *typical_eta(void)
-{
-    return chain_of(samp_init_typical(0.9f, 0), samp_init_eta(1e-4f, 0), samp_init_dist(7));
-}
-static samp_sampler *top_p_p_less(void)
-{
-    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less(0.5f, 0), samp_init_dist(7));
-}
-static samp_sampler *typical_top_p_xtc(void)
-{
-    return chain_of(samp_init_typical(0.99f, 0), samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-4f, 0, 8));
-}
-static samp_sampler *three_nuclei(void)
-{
-    samp_sampler *chain = typical_top_p_xtc();
-    samp_chain_add(chain, samp_init_typical(0.9f, 0));
-    samp_chain_add(chain, adaptive());
-    return chain;
 }
 static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
 static samp_sampler *eta_greedy(void)
