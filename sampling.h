@@ -1367,8 +1367,9 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               chain, seed, position, n_top or version of the library, or a message that is none.
               Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
      Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
-              Where a truncation leaves at most 256 tokens, there is one more (two for typical below 0.85), and a row has
-              less than 4 KiB in all (1.5 KB with top_k 40). Temperature alone, min_p of more: 2 more, 19 bytes a rank.
+              Where a truncation leaves at most 256 tokens, there is one more (two for typical below 0.85), and a row
+              has less than 4 KiB in all (1.5 KB with top_k 40). Temperature alone, min_p of more: 2 more, 19 bytes a
+              rank.
               Where more are left, and a sum over the row decides which, or their logits: 2 more, up to 10 KB, if they
               are a thousand at most (top_k: one more); else 3 more, some 9 KB, 18 KB at most, for a nucleus (one in a
               thousand takes a fourth; if it ends among thousands of different values within a thousandth of a nat, up
@@ -23867,7 +23868,10 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
 /* Are its entries in order of the distance from a mean, which it tells? */
-static bool sampi_is_by_mean(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR; }
+static bool sampi_is_by_mean(sampi_parcel_kind kind)
+{
+    return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR;
+}
 
 /* What entries are in order of: SEGS by the slice alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
@@ -24505,7 +24509,7 @@ static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *ro
     uint64_t squares = 0, w[SAMPI_TILE + 16];
     const bool is_ahead = row->seeks || row->ahead > -INFINITY;
     size_t n_all = row->seeks ? sampi_look_kept(shard, row)
-                 : is_ahead   ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
                               : row->row.n;
     const float *x = is_ahead ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
@@ -24587,8 +24591,8 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 }
 
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
-   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's first
-   ones. Then: those up to the end, if it is among them. */
+   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
+   first ones. Then: those up to the end, if it is among them. */
 static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
@@ -25405,8 +25409,8 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
     return true;
 }
 
-/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and sure;
-   else it is -INFINITY. */
+/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and
+   sure; else it is -INFINITY. */
 static float sampi_kept_max(const sampi_shard_row *row)
 {
     size_t first = 0;
@@ -25416,7 +25420,8 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum. */
+/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
+   */
 static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
 {
     const float max = sampi_kept_max(row);
@@ -25866,9 +25871,9 @@ static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
 }
 
-/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has as
-   much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half as
-   many buckets: the k come in another round. */
+/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
+   as much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half
+   as many buckets: the k come in another round. */
 static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
     const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
@@ -25927,8 +25932,9 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
-    size_t keep = row->near ? sampi_typical_near(shard, row)
-                : row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
+    size_t keep = row->near    ? sampi_typical_near(shard, row)
+                  : row->seeks ? 0
+                               : sampi_typical_listed(shard, row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
 }

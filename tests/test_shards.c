@@ -236,8 +236,7 @@ static void sample_on_ranks(world *w, source *s)
         if (!more) break;
         for (size_t rank = 0; rank < w->n_ranks; rank++) {
             assert_non_null(bytes[rank]); /* and no longer than there is room for */
-            assert_true(w->rounds == 0 ||
-                        n[rank] <= SAMPI_SHARD_HEAD + w->n_rows * sampi_shard_most(w->shard[rank]));
+            assert_true(w->rounds == 0 || n[rank] <= SAMPI_SHARD_HEAD + w->n_rows * sampi_shard_most(w->shard[rank]));
         }
         assert_true(exchange(w, bytes, n, s));
         w->rounds++;
@@ -545,7 +544,7 @@ static const traffic TRAFFIC[] = {
     { "top_p, p_less", top_p_p_less, 3, 5, true },
     { "typical, eta", typical_eta, 2, 6, true },
     { "typical, top_p, xtc, typical, adaptive_p", three_nuclei, 3, 13, true },
-    { "tail_free", tail_free, 20, 20, true },                     /* needs the order itself of a flat row */
+    { "tail_free", tail_free, 20, 20, true }, /* needs the order itself of a flat row */
 };
 
 enum { FEW = 256, MOST_ROUNDS = 32 };
@@ -891,11 +890,11 @@ static void test_more_chains(void **state)
 {
     (void)state;
     static samp_sampler *(*const make[])(void) = {
-        softmax_dist, dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
-        top_k_gumbel, top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
-        top_p_top_k,  top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
-        smoothing,    sigma_twice,     xtc_kept,         eta_greedy,       min_p_sigma,   top_p_sigma,
-        typical_sigma, top_p_dynamic,  typical_eta,      top_p_p_less,     three_nuclei,
+        softmax_dist,  dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
+        top_k_gumbel,  top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
+        top_p_top_k,   top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
+        smoothing,     sigma_twice,     xtc_kept,         eta_greedy,       min_p_sigma,   top_p_sigma,
+        typical_sigma, top_p_dynamic,   typical_eta,      top_p_p_less,     three_nuclei,
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
@@ -1550,24 +1549,15 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),
-        cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),
-        cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),    cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),          cmocka_unit_test(test_merge_ties),
+        cmocka_unit_test(test_changed_words),  cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),      cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
