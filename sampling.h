@@ -1347,10 +1347,10 @@ typedef struct samp_ranks {
      ranks make up the vocabulary; they may be uneven, and empty.
      Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
-     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 29
+     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
               of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
-              allreduce n_ranks times 25 KiB a row besides.
+              allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 SAMP_API void samp_shard_free(samp_shard *shard);
@@ -1369,14 +1369,16 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               chain, seed, position, n_top or version of the library, or a message that is none.
               Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
      Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 1,104 bytes.
-              Where a truncation leaves at most 256 tokens, the row's first in order, there is one more, and a row has
-              less than 4 KiB in all (1.6 KB with top_k 40). Temperature alone, min_p of more: 2 more, 24 bytes a rank.
-              Where more are left, and a sum over the row decides which, or their logits: 3 more, some 10 KB, 20 KB at
-              most, for a nucleus (one in a thousand takes a fourth; if it ends among thousands of different values
-              within a thousandth of a nat, up to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p.
-              typical, xtc, min_keep of more than 256: up to 4 more; each further cut of so many, up to 2.
-              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 8 bytes for each of n_top.
-              tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
+              Where a truncation leaves at most 256 tokens, there is one more (two for typical below 0.85), and a row
+              has less than 4 KiB in all (1.5 KB with top_k 40). Temperature alone, min_p of more: 2 more, 19 bytes a
+              rank.
+              Where more are left, and a sum over the row decides which, or their logits: 2 more, up to 10 KB, if they
+              are a thousand at most (top_k: one more); else 3 more, some 9 KB, 18 KB at most, for a nucleus (one in a
+              thousand takes a fourth; if it ends among thousands of different values within a thousandth of a nat, up
+              to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p. typical, xtc, min_keep of more than
+              256: up to 4 more. Each sum or floor behind a cut of so many takes one more, each nucleus there 2.
+              A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 7 bytes for each of n_top.
+              tail_free and infill of more tokens list all: 7 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -23748,6 +23750,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
      RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
                many of those that tie. Sent with SEGS of all that lies before, if the draw is next; and beside a second
                HIST, of the values near the place where the first one lets expect the end
+     NEAR      the first ones by the distance from typical's mean, where few are left, but not the first of LIST
      SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
      DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
      REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
@@ -23756,24 +23759,26 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
                in order and the token's logit; then RAW_SUMS, LEFT_SUMS: the mass, and how many come before the token
 
    Rounds are what costs, so a question is sent before it is sure to be needed where its answer is small: HIST beside
-   the list that may do without it, SEGS or SUMS of what min_p will keep beside the list that may be all of that, RUNS
-   before it is sure that the end is among them. What cannot be had earlier: a draw needs the sums of slices as they
+   the list that may do without it, SEGS or SUMS of what a cut will keep beside the list or the runs that may be all of
+   that, RUNS before it is sure that the end is among them. Where HIST lets expect a thousand tokens at most, these are
+   listed, and no draw is needed. What cannot be had earlier: a draw needs the sums of slices as they
    are cut (SEGS), a cut by mass those of the whole row (SUMS), and these the maximum: 4 rounds.
 
-   A message is little-endian: u32 "SHRD", u32 format (3), u32 round, i32 status, u64 least and u64 largest of the
+   A message is little-endian: u32 "SHRD", u32 format (4), u32 round, i32 status, u64 least and u64 largest of the
    checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
    the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
    how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
-   u32 entries, the fields, the entries, filled up with zeros to the room and to 8 bytes:
+   u32 entries, the fields, the entries (ids and counts of 3 bytes are enough for any vocabulary), filled up with zeros
+   to the room and to 8 bytes:
 
      TOP    entries f32 (round 1: 128 maxima, a NaN        SUMS   u64 n, Z, S, squares
             holding a row's status, 128 least negated)     SIGMA  u64 n, sum, u64 squares' upper and lower half
-     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u32 first, u32 0, u64 Q, u64 Z
-            u32 0; entries i32 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
-     HIST   entries u64 mass, u32 count                    REACH  u64 count, i32 id, f32 logit
-     RUNS   f32 max, u32 0, f64 mean; entries u32 first,   RACE   u64 bits of the time, i32 id, f32 logit
-            f32 logit, u32 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
-                                                           .._SUMS u64 Z, before
+     LIST   u64 behind, f32 least (+infinity: not told),   SEGS   entries u24 first, u64 Q, u64 Z
+            u32 0; entries u24 id, f32 logit               DRAW   u32 attempt, i32 id, f32 logit, u32 0
+     HIST   entries u64 mass, u24 count                    REACH  u64 count, i32 id, f32 logit
+     RUNS   f32 max, u32 0, f64 mean; entries u24 first,   RACE   u64 bits of the time, i32 id, f32 logit
+            f32 logit, u24 count                           RAW    f32 logit, u32 0; entries as in LIST; LEFT too
+     NEAR   the fields of RUNS, the entries of LIST        .._SUMS u64 Z, before
 
    How they merge: maxima, least ones and first ones by order; all sums are of integers that a rank makes with the
    row's own maximum, so they are those of the whole row, whoever adds them up; sorted entries as a merge sort does, cut
@@ -23786,13 +23791,17 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
-#define SAMPI_SHARD_FORMAT 3
+#define SAMPI_SHARD_FORMAT 4
 enum {
     SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
     SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
     SAMPI_SHARD_ROWS = 128,
     SAMPI_SHARD_RANKS = 1024,
-    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer */
+    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer; */
+    SAMPI_SHARD_ROOM = 1024,  /* so many a row has room for, where more are expected */
+    SAMPI_SHARD_MOST = 302,   /* typical's list with the first question, if that is enough for 256, */
+    SAMPI_SHARD_FIRST = 32,   /* else the list, */
+    SAMPI_SHARD_NEAR = 304,   /* and NEAR for what may be 256: 4 KiB with all that was before */
     SAMPI_SHARD_CHUNK = 2048, /* entries at a time of what is longer: a list of all, runs */
     SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
     SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
@@ -23810,13 +23819,14 @@ enum {
    paragraphs above, and a case where parcels are merged, answered and taken. */
 #define SAMPI_PARCELS(X)                                                                                             \
     X(TOP, 0, 4)                                                                                                     \
-    X(LIST, 16, 8)                                                                                                   \
+    X(LIST, 16, 7)                                                                                                   \
     X(SUMS, 32, 0)                                                                                                   \
     X(SIGMA, 32, 0)                                                                                                  \
-    X(HIST, 0, 12)                                                                                                   \
-    X(RUNS, 16, 12)                                                                                                  \
-    X(SEGS, 0, 24)                                                                                                   \
-    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 8) X(LEFT, 8, 8) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
+    X(HIST, 0, 11)                                                                                                   \
+    X(RUNS, 16, 10)                                                                                                  \
+    X(NEAR, 16, 7)                                                                                                   \
+    X(SEGS, 0, 19)                                                                                                   \
+    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
 #define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
@@ -23853,6 +23863,7 @@ static void sampi_wire_put(unsigned char *p, uint64_t x, size_t n)
 {
     for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(x >> 8 * i);
 }
+static uint32_t sampi_wire_u24(const unsigned char *p) { return (uint32_t)sampi_wire_get(p, 3); }
 static uint32_t sampi_wire_u32(const unsigned char *p) { return (uint32_t)sampi_wire_get(p, 4); }
 static float sampi_wire_float(const unsigned char *p) { return sampi_float_of(sampi_wire_u32(p)); }
 static void sampi_wire_put_float(unsigned char *p, float x)
@@ -23941,20 +23952,31 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
-/* What entries are in order of: RUNS by their distance from the mean, SEGS by the slice alone. */
+/* Are its entries in order of the distance from a mean, which it tells? */
+static bool sampi_is_by_mean(sampi_parcel_kind kind)
+{
+    return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR;
+}
+
+/* What entries are in order of: SEGS by the slice alone. */
 static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
 {
     samp_token_data d;
-    d.id = (samp_token)sampi_wire_u32(entry);
-    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 4);
+    d.id = (samp_token)sampi_wire_u24(entry);
+    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 3);
     d.p = 0.0f;
     return d;
 }
-/* A parcel's own order: a merge knows no row, so RUNS bring their mean along. */
+
+/* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
+static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
+static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
+
+/* A parcel's own order: a merge knows no row, so RUNS and NEAR bring their mean along. */
 static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
 {
     sampi_order order = SAMPI_BY_LOGIT;
-    if (p->kind != SAMPI_PARCEL_RUNS) return order;
+    if (!sampi_is_by_mean(p->kind)) return order;
     order.score = sampi_typical_score;
     order.max = (double)sampi_wire_float(p->fields);
     order.mean = sampi_from_bits(sampi_wire_get(p->fields + 8, 8));
@@ -23973,7 +23995,7 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
 /* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
 static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS ||
+    return kind == SAMPI_PARCEL_LIST || sampi_is_by_mean(kind) || kind == SAMPI_PARCEL_SEGS ||
            kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
 }
 
@@ -23988,7 +24010,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
     if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
         return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
-    if (p->kind == SAMPI_PARCEL_RUNS) {
+    if (sampi_is_by_mean(p->kind)) {
         double mean = sampi_order_of_parcel(p).mean;
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
@@ -24048,7 +24070,7 @@ static bool sampi_same_shape(unsigned char *a, unsigned char *b, size_t n)
     while (at < n) {
         if (!sampi_next_of_message(a, n, &at, &p) || !sampi_next_of_message(b, n, &at_b, &q)) return false;
         if (at != at_b || memcmp(p.head, q.head, 12) != 0) return false;
-        if (p.kind == SAMPI_PARCEL_RUNS && memcmp(p.fields, q.fields, 16) != 0) return false;
+        if (sampi_is_by_mean(p.kind) && memcmp(p.fields, q.fields, 16) != 0) return false;
     }
     return true;
 }
@@ -24159,7 +24181,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
         case SAMPI_PARCEL_HIST:
             for (uint32_t i = 0; i < into->n; i++) {
                 sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 4);
+                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
             }
             break;
         case SAMPI_PARCEL_REACH:
@@ -24171,6 +24193,7 @@ static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
             if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
             break;
         case SAMPI_PARCEL_RUNS:
+        case SAMPI_PARCEL_NEAR:
         case SAMPI_PARCEL_SEGS:
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
@@ -24220,6 +24243,9 @@ typedef struct sampi_end {
     samp_token_data after;
     uint32_t since, until;                /* RUNS are of these buckets of the level, */
     size_t room;                          /* so many at most */
+    size_t room_near;                     /* NEAR: so many at most, */
+    double away;                          /* within this distance */
+    unsigned later;                       /* to be asked, should a list of those expected not be enough */
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
     float top;            /* the largest logit of what is kept, as far as that is known; typical only */
@@ -24259,9 +24285,12 @@ typedef struct sampi_shard_row {
     float reaches; /* none of them lies below; -INFINITY: that is not known */
     sampi_sums sums;
     uint64_t sums_of_squares; /* p_less' */
+    sampi_sums kept;          /* SUMS, asked ahead, of what an end that is looked for keeps; */
+    uint64_t squares_kept;
+    bool has_kept;
     uint64_t sigma;
     sampi_u128 squares;
-    const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
+    const sampi_parcel *hist, *runs, *near; /* of the message that is being taken, or NULL */
     sampi_end end;
     bool seeks;     /* the end is being looked for */
     float ahead;    /* SEGS: of what reaches it, asked ahead of the cut that this is the floor of; else -INFINITY */
@@ -24293,7 +24322,7 @@ struct samp_shard {
     samp_token *out;
     sampi_shard_row *row;        /* [rows] */
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
-    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_LIST], [n_all x n_vocab] */
+    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
     unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
     unsigned char *firsts;             /* the same for first messages */
@@ -24379,7 +24408,8 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
 static int sampi_stands_by_score(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
-    return end->order.score(&end->order, &d) > end->order.score(&end->order, &end->last);
+    double score = end->order.score(&end->order, &d), last = end->order.score(&end->order, &end->last);
+    return (score > last) - (score < last);
 }
 
 /* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
@@ -24478,7 +24508,7 @@ static bool sampi_wants_least(sampi_sampler *const *member, int n)
             case SAMPI_TYPICAL:
             case SAMPI_TOP_P:
             case SAMPI_MIROSTAT: return true;
-            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_LIST;
+            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
             case SAMPI_MIN_P:
             case SAMPI_TOP_A:
             case SAMPI_P_LESS:
@@ -24505,6 +24535,16 @@ static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
     return least;
 }
 
+/* The entries of d [n], which are in order. */
+static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
+    }
+    sampi_set_entries(p, n);
+}
+
 /* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
    the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
    beginning, and with nothing behind it all that is left. Returns how many are behind. */
@@ -24526,11 +24566,7 @@ static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sam
         d[i].p = 0.0f;
     }
     sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
-    for (size_t i = 0; i < n; i++) {
-        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 4);
-        sampi_wire_put_float(sampi_parcel_entry(p, i) + 4, d[i].logit);
-    }
-    sampi_set_entries(p, n);
+    sampi_put_tokens(d, n, p);
     return behind;
 }
 
@@ -24551,20 +24587,22 @@ static bool sampi_wants_squares(sampi_sampler *const *member, int n)
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
    the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
-   share is. */
+   share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
 static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
 {
-    sampi_sums sums = { row->max, 0, 0, 0, 0 };
+    sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->ahead > -INFINITY;
-    size_t n_all = is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id) : row->row.n;
+    const bool is_ahead = row->seeks || row->ahead > -INFINITY;
+    size_t n_all = row->seeks ? sampi_look_kept(shard, row)
+                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+                              : row->row.n;
     const float *x = is_ahead ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
-        row->row.k->weights(x + at, n, row->max, w, NULL);
+        row->row.k->weights(x + at, n, sums.max, w, NULL);
         squares += sampi_squares(w, n);
     }
-    if (n_all) row->row.k->sums(x, n_all, 1.0f, row->max, INFINITY, true, &sums);
+    if (n_all) row->row.k->sums(x, n_all, 1.0f, sums.max, INFINITY, true, &sums);
     sampi_wire_put(p->fields, sums.n, 8);
     sampi_wire_put(p->fields + 8, sums.z, 8);
     sampi_wire_put(p->fields + 16, sums.s, 8);
@@ -24589,29 +24627,73 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
+/* The buckets of x [n], as sampi_end_side tells them. By blocks that compilers turn into vectors: the first level is a
+   look at the whole slice, and has no products that are added to anything. */
+static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
+{
+    enum { BLOCK = 16 };
+    const double max = end->order.max, mean = end->order.mean, from = end->from, scale = end->scale;
+    const double last = (double)(end->buckets[0] - 1);
+    size_t i = 0;
+    for (; end->level == 0 && i + BLOCK <= n; i += BLOCK)
+        for (size_t k = i; k < i + BLOCK; k++) {
+            double t = sampi_abs((max - (double)x[k]) - mean) - from;
+            t = (t > 0.0 ? t : 0.0) * scale;
+            bucket[k] = (uint32_t)(int32_t)(t < last ? t : last);
+        }
+    for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
+}
+
 /* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
    known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
    has the end, and of what lies before it the mass and the number are known. */
 static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
-    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket = 0;
+    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
     size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
     const float *x = row->end.level ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, row->max, w, NULL);
+        sampi_end_buckets(&row->end, x + at, n, bucket);
         for (size_t i = 0; i < n; i++) {
-            (void)sampi_end_side(&row->end, x[at + i], &bucket);
-            mass[bucket] += w[i];
-            count[bucket]++;
+            mass[bucket[i]] += w[i];
+            count[bucket[i]]++;
         }
     }
     for (size_t i = 0; i < p->room; i++) {
         sampi_wire_put(sampi_parcel_entry(p, i), mass[i], 8);
-        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 4);
+        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 3);
     }
     sampi_set_entries(p, p->room);
+}
+
+static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
+{
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+}
+
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
+   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
+   first ones. Then: those up to the end, if it is among them. */
+static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_end end = row->end;
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    float high, low;
+    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
+    low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
+    size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
+    for (size_t i = 0; i < n; i++) {
+        d[i].id = shard->work.id[i];
+        d[i].logit = shard->work.x[i] + 0.0f;
+        d[i].p = 0.0f;
+    }
+    sampi_sort_part(&end.order, d, n, room, 64);
+    sampi_put_mean(&end, p);
+    sampi_put_tokens(d, room, p);
 }
 
 /* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
@@ -24622,8 +24704,7 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
     size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
-    sampi_wire_put_float(p->fields, (float)end->order.max);
-    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+    sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
         d[n].logit = shard->work.x[i];
@@ -24633,9 +24714,9 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
     for (size_t i = 0; i < n && runs < p->room; runs++) {
         size_t from = i;
         while (i < n && d[i].logit == d[from].logit) i++;
-        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 4);
-        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 4, d[from].logit + 0.0f);
-        sampi_wire_put(sampi_parcel_entry(p, runs) + 8, i - from, 4);
+        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 3, d[from].logit + 0.0f);
+        sampi_wire_put(sampi_parcel_entry(p, runs) + 7, i - from, 3);
     }
     sampi_set_entries(p, runs);
 }
@@ -24692,9 +24773,9 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
-    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 4);
-    sampi_wire_put(sampi_parcel_entry(p, 0) + 8, q, 8);
-    sampi_wire_put(sampi_parcel_entry(p, 0) + 16, sums.z, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 3);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 3, q, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 11, sums.z, 8);
     sampi_set_entries(p, 1);
 }
 
@@ -24798,14 +24879,28 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
    told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
    */
 
-/* The slice of row r, as it is given, in x [length]; slack 16. */
-static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x)
+/* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
+static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
+{
+    enum { BLOCK = 16 };
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const int32_t at = first + (int32_t)i;
+        for (int k = 0; k < BLOCK; k++) x[i + (size_t)k] += 0.0f;
+        for (int k = 0; k < BLOCK; k++) id[i + (size_t)k] = at + k;
+    }
+    for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
+}
+
+/* The slice of row r, as it is given, in x and id [length]; slack 16. */
+static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
+                                        int32_t *id)
 {
     size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
     const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
     (void)sampi_use()->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0,
                              n, x);
-    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+    sampi_number_slice(x, id, n, (int32_t)shard->first);
 }
 
 /* Is it of the logits as given, or of what the chain has left? */
@@ -24824,8 +24919,8 @@ static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard
     size_t n = row->wrong ? 0 : shard->length;
     told.n_list = 0;
     if (!sampi_is_raw(kind)) return told;
-    if (n) sampi_fetch_given(shard, &shard->slice, shard->from + (size_t)(row - shard->row), shard->raw_x);
-    for (size_t i = 0; i < n; i++) shard->raw_id[i] = (int32_t)(shard->first + i);
+    const size_t r = shard->from + (size_t)(row - shard->row);
+    if (n) sampi_fetch_given(shard, &shard->slice, r, shard->raw_x, shard->raw_id);
     sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
     return told;
 }
@@ -24873,7 +24968,7 @@ static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
-        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;
     }
@@ -24926,7 +25021,7 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
         if ((row->has & SAMPI_ASK_TOP) && d.logit > row->max) return false;
         row->list[row->n_list++] = d;
@@ -24948,6 +25043,14 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
 /* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
 static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
 {
+    if (row->seeks) {
+        row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
+        row->kept.z = sampi_wire_get(p->fields + 8, 8);
+        row->kept.s = sampi_wire_get(p->fields + 16, 8);
+        row->squares_kept = sampi_wire_get(p->fields + 24, 8);
+        row->has_kept = true;
+        return true;
+    }
     row->sums.max = row->max;
     row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
     row->sums.z = sampi_wire_get(p->fields + 8, 8);
@@ -24955,6 +25058,20 @@ static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const
     row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     row->has |= SAMPI_ASK_SUMS;
     return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
+}
+
+/* In order, and none above the maximum. */
+static bool sampi_take_near(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    samp_token_data last = { -1, INFINITY, 0.0f };
+    row->near = p;
+    for (uint32_t i = 0; i < p->n; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        if ((size_t)d.id >= shard->n_vocab || d.logit > row->max) return false;
+        if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
+        last = d;
+    }
+    return true;
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -24974,9 +25091,9 @@ static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const
     row->n_seg = p->n;
     for (uint32_t i = 0; i < p->n; i++) {
         const unsigned char *entry = sampi_parcel_entry(p, i);
-        row->seg[i].first = sampi_wire_u32(entry);
-        row->q += row->seg[i].q = sampi_wire_get(entry + 8, 8);
-        row->z += row->seg[i].z = sampi_wire_get(entry + 16, 8);
+        row->seg[i].first = sampi_wire_u24(entry);
+        row->q += row->seg[i].q = sampi_wire_get(entry + 3, 8);
+        row->z += row->seg[i].z = sampi_wire_get(entry + 11, 8);
     }
     row->has |= SAMPI_ASK_SEGS;
     return p->n == shard->n_ranks;
@@ -25008,6 +25125,7 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             for (uint32_t i = 0; i < p->n; i++)
                 if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
             return true;
+        case SAMPI_PARCEL_NEAR: return sampi_take_near(shard, row, p);
         case SAMPI_PARCEL_SEGS: return sampi_take_segs(shard, row, p);
         case SAMPI_PARCEL_DRAW:
             row->drawn = sampi_wire_u32(p->fields);
@@ -25078,13 +25196,20 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
+/* Ask for the list up to the n-th, with what is asked. */
+static void sampi_ask_list(sampi_shard_row *row, size_t n)
+{
+    if (n > row->room) n = row->room;
+    row->has &= ~(unsigned)SAMPI_ASK_LIST;
+    row->ask |= SAMPI_ASK_LIST;
+    row->n_asked = n > row->n_list ? n - row->n_list : 0;
+}
+
 /* Ask for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
-    row->has &= ~(unsigned)SAMPI_ASK_LIST;
-    row->ask = SAMPI_ASK_LIST;
-    row->n_asked = row->room - row->n_list;
-    if (row->n_asked > SAMPI_SHARD_CHUNK) row->n_asked = SAMPI_SHARD_CHUNK;
+    row->ask = 0;
+    sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
 }
 
@@ -25109,6 +25234,31 @@ static void sampi_sort_list(sampi_shard_row *row)
 static void sampi_drop_masked(sampi_shard_row *row)
 {
     if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
+}
+
+/* Weights of d [n] to w [SAMPI_TILE + 16], as many as a tile has, which is returned. */
+static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
+{
+    float x[SAMPI_TILE + 16] = { 0 };
+    if (n > SAMPI_TILE) n = SAMPI_TILE;
+    for (size_t i = 0; i < n; i++) x[i] = d[i].logit;
+    sampi_use()->weights(x, n, row->max, w, NULL);
+    return n;
+}
+
+/* sampi_prefix_with_mass, by tiles. */
+static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
+                                    size_t min_keep)
+{
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    for (size_t at = 0, m; at < n; at += m) {
+        m = sampi_weigh_tile(row, d + at, n - at, w);
+        for (size_t i = 0; i < m; i++) {
+            mass += w[i];
+            if (mass >= want && at + i + 1 >= min_keep) return at + i + 1;
+        }
+    }
+    return 0;
 }
 
 /* A cut by a floor on logits has been made: what is listed is, but not all about it. */
@@ -25170,8 +25320,8 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
     if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
-    if (!is_known) return SAMP_E_FORMAT;
     double range = (double)row->max - (double)row->least, reach = 0.0;
     if (range > 0.0)
         reach = (double)s->u.cut.p * sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
@@ -25199,7 +25349,7 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
     const unsigned char *entry = sampi_parcel_entry(hist, i);
-    return counts ? (double)sampi_wire_u32(entry + 8) : (double)sampi_wire_get(entry, 8);
+    return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
 }
 
 /* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
@@ -25220,24 +25370,25 @@ typedef struct sampi_guess {
     double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
     double mean;                              /* a place */
     size_t n;                                 /* that many are known one by one: */
-    double place[SAMPI_SHARD_LIST];           /* where they are, */
-    double mass[SAMPI_SHARD_LIST + 1];        /* and the mass of the first ones */
+    double place[SAMPI_SHARD_ROOM];           /* where they are, */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* and the mass of the first ones */
 } sampi_guess;
 
 static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
-    uint64_t mass = 0;
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
     g->hist = row->hist;
     g->mean = end->order.mean * end->scale;
-    g->n = row->n_list < SAMPI_SHARD_LIST ? row->n_list : (size_t)SAMPI_SHARD_LIST;
+    g->n = row->n_list < SAMPI_SHARD_ROOM ? row->n_list : (size_t)SAMPI_SHARD_ROOM;
     g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
     for (uint32_t i = 0; i < g->hist->n; i++)
         for (int counts = 0; counts < 2; counts++)
             g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0, m = 0; i < g->n; i++, m--) {
+        if (m == 0) m = sampi_weigh_tile(row, row->list + i, g->n - i, w);
         g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
-        mass += sampi_weight(row->max, row->list[i].logit);
+        mass += w[i % SAMPI_TILE];
         g->mass[i + 1] = (double)mass;
     }
 }
@@ -25342,29 +25493,35 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
     return true;
 }
 
-/* The same while an end is looked for. The maximum of typical's tokens must be among the listed ones, and sure. */
-static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and
+   sure; else it is -INFINITY. */
+static float sampi_kept_max(const sampi_shard_row *row)
 {
-    float max = row->max;
-    if (row->end.floor < INFINITY || row->end.is_after) return false;
-    if (row->end.order.mean > 0.0) {
-        size_t first = 0;
-        while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
-        if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return false;
-        max = row->list[first].logit;
-    }
-    return sampi_draws_from(row, member, n, max);
+    size_t first = 0;
+    if (!(row->end.order.mean > 0.0)) return row->max;
+    while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
+    if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
+    return row->list[first].logit;
 }
 
-/* Ask for values; with them for what the draw needs of all before these, or for its maximum. */
+/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
+   */
 static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
 {
+    const float max = sampi_kept_max(row);
     row->end.room = room;
     row->ask = SAMPI_ASK_RUNS;
-    if (sampi_draws_next(row, member, n))
-        row->ask |= SAMPI_ASK_SEGS;
-    else if (row->end.order.mean > 0.0 && !row->end.is_after)
+    row->has_kept = false;
+    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
+    row->kept.max = max;
+    if (!(max > -INFINITY)) {
         row->ask |= SAMPI_ASK_TOP;
+    } else if (sampi_draws_from(row, member, n, max)) {
+        row->ask |= SAMPI_ASK_SEGS;
+    } else {
+        row->ask |= SAMPI_ASK_SUMS;
+        if (row->n_list < SAMPI_SHARD_LIST) sampi_ask_list(row, SAMPI_SHARD_LIST);
+    }
     return SAMPI_STEP_WAITS;
 }
 
@@ -25420,8 +25577,28 @@ static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, in
     return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
 }
 
+/* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
+   be within 4 KiB. 0: they are too many. */
+static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
+{
+    double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
+    if (2.0 * count <= SAMPI_SHARD_LIST + SAMPI_SHARD_NEAR) return SAMPI_SHARD_NEAR;
+    return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
+}
+
+/* List that many tokens near the mean, if there are some, instead of what has been asked. */
+static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
+{
+    if (room == 0) return SAMPI_STEP_WAITS;
+    row->end.room_near = room;
+    row->end.away = away;
+    row->end.later = row->ask;
+    row->ask = SAMPI_ASK_NEAR;
+    return SAMPI_STEP_WAITS;
+}
+
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
-   width, and the values in the middle of them. */
+   width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
 static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     sampi_end *end = &row->end;
@@ -25432,7 +25609,8 @@ static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, 
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    return sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    return sampi_near_instead(row, sampi_guess_room(&g, at, tokens), from + 2.0 * (double)end->until / end->scale);
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -25464,7 +25642,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
     uint64_t mass = end->mass, count = end->count;
     for (uint32_t i = 0; i < row->hist->n; i++) {
         const unsigned char *entry = sampi_parcel_entry(row->hist, i);
-        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
         if (mass + part < end->want || count + tokens < end->min_keep) {
             mass += part;
             count += tokens;
@@ -25486,8 +25664,11 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
-            return sampi_ask_runs(row, member, n);
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) {
+            (void)sampi_ask_runs(row, member, n);
+            if (!(end->order.mean > 0.0) || count + tokens > SAMPI_SHARD_ROOM) return SAMPI_STEP_WAITS;
+            return sampi_near_instead(row, (size_t)(count + tokens), end->from + (end->path[0] + 2.0) / end->scale);
+        }
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
             (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
@@ -25505,34 +25686,46 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
     return SAMP_E_FORMAT;
 }
 
-/* So many tokens with a logit are kept, of the slice that begins there: they belong to what is drawn from. */
-static void sampi_add_to_seg(sampi_shard_row *row, sampi_sampler *const *member, uint32_t first, float l, uint64_t n)
+/* The segment of the slice that begins there; NULL: there is none. */
+static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 {
-    for (int i = row->at + 1; i < row->drawer; i++) l = sampi_times(l, sampi_way_temp(member[i]));
-    uint64_t q = n * sampi_envelope(row->draw_max, l), z = n * sampi_weight(row->draw_max, l);
-    row->q += q;
-    row->z += z;
-    for (size_t i = 0; i < row->n_seg; i++) {
-        if (row->seg[i].first != first) continue;
-        row->seg[i].q += q;
-        row->seg[i].z += z;
-        return;
-    }
+    for (size_t i = 0; i < row->n_seg; i++)
+        if (row->seg[i].first == (uint32_t)first) return &row->seg[i];
+    return NULL;
 }
 
-/* The runs from `from` to `to`, all of one logit: up to `keep` of their tokens, in order of ids. */
+/* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
+   `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
 static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
-                            uint32_t from, uint32_t to, uint64_t keep)
+                            uint32_t last, uint32_t to, uint64_t keep)
 {
+    const bool draws = row->has & SAMPI_ASK_SEGS;
+    const float max = draws ? row->draw_max : row->kept.max;
+    float *x = shard->work.x;
+    uint64_t *w = shard->work.w;
     row->end.mine = 0;
-    for (uint32_t i = from; i < to && keep; i++) {
-        const unsigned char *entry = sampi_parcel_entry(row->runs, i);
-        uint64_t n = sampi_wire_u32(entry + 8);
-        if (n > keep) n = keep;
-        keep -= n;
-        if (sampi_wire_u32(entry) == shard->first) row->end.mine = n;
-        if (row->has & SAMPI_ASK_SEGS)
-            sampi_add_to_seg(row, member, sampi_wire_u32(entry), sampi_wire_float(entry + 4), n);
+    for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
+    for (int k = row->at + 1; draws && k < row->drawer; k++)
+        sampi_use()->scale(x, to, 1.0f / sampi_way_temp(member[k]), false, x);
+    sampi_use()->weights(x, to, max, w, NULL);
+    for (uint32_t i = 0; i < to; i++) {
+        const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
+        uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
+        if (i >= last && n > keep) n = keep;
+        if (i >= last) keep -= n;
+        if (i >= last && (size_t)first == shard->first) row->end.mine = n;
+        if (draws) {
+            uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
+            sampi_seg *seg = sampi_seg_of(row, first);
+            row->q += q;
+            row->z += z;
+            if (seg) seg->q += q, seg->z += z;
+        } else if (row->has_kept) {
+            row->kept.n += (size_t)n;
+            row->kept.z += n * w[i];
+            row->kept.s += n * sampi_weighted(w[i], max, x[i]);
+            row->squares_kept += n * sampi_squares(&w[i], 1);
+        }
     }
 }
 
@@ -25554,22 +25747,29 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
 {
     sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
+    const uint64_t *weight = shard->work.w;
     uint64_t tokens = 0;
-    for (uint32_t i = 0; i < p->n; i++) tokens += sampi_wire_u32(sampi_parcel_entry(p, i) + 8);
+    for (uint32_t i = 0; i < p->n; i++) {
+        shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        tokens += sampi_run_count(sampi_parcel_entry(p, i));
+    }
+    if (p->n) sampi_use()->weights(shard->work.x, p->n, row->max, shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         uint64_t count = 0;
-        for (to = i; to < p->n && sampi_wire_float(sampi_parcel_entry(p, to) + 4) == d.logit; to++)
-            count += sampi_wire_u32(sampi_parcel_entry(p, to) + 8);
+        for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
+            count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more of it */
-        uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
+        uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
         if (d.logit > end->top) end->top = d.logit;
         end->last = d;
         end->last.id = 0;
         end->ties = takes;
-        sampi_keep_runs(shard, row, member, i, to, takes ? takes : count);
-        if (takes) return true;
+        if (takes) {
+            sampi_keep_runs(shard, row, member, i, to, takes);
+            return true;
+        }
         end->mass += w * count;
         end->count += count;
         end->population -= count;
@@ -25577,6 +25777,7 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
         end->is_after = true;
     }
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
     return false;
 }
 
@@ -25598,7 +25799,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
     end->population = 0;
     for (uint32_t i = 0; i < row->hist->n && i < end->until; i++) {
         const unsigned char *entry = sampi_parcel_entry(row->hist, i);
-        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
         end->mass += i < end->since ? mass : 0;
         end->count += i < end->since ? tokens : 0;
         end->population += i < end->since ? 0 : tokens;
@@ -25607,6 +25808,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
     if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
     *end = before;
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
     return false;
 }
 
@@ -25616,18 +25818,20 @@ static void sampi_end_cut(sampi_shard_row *row)
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
     float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
+    float near_high, near_low = sampi_end_interval(end, sampi_stands_by_score, -1, &near_high);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
     size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
     for (size_t i = 0; i < m; i++) {
         float l = row->work.x[i];
-        if ((double)l < end->floor && sampi_stands_by_last(end, l) > 0) continue;
-        if (l == end->last.logit && (double)l < end->floor && mine-- == 0) {
-            mine = 0;
-            continue;
-        }
+        bool keep = (l >= near_low && l < near_high) || (double)l >= end->floor;
+        if (!keep && l == end->last.logit)
+            keep = mine > 0, mine -= keep;
+        else if (!keep)
+            keep = sampi_stands_by_last(end, l) < 0;
         row->work.x[kept] = l;
-        row->work.id[kept++] = row->work.id[i];
+        row->work.id[kept] = row->work.id[i];
+        kept += keep;
     }
     row->row.n = kept;
     for (size_t i = 0; i < row->n_list; i++) {
@@ -25644,6 +25848,11 @@ static void sampi_end_cut(sampi_shard_row *row)
     else
         row->reaches = end->floor < (double)end->last.logit ? floor : end->last.logit;
     row->seeks = false;
+    if (!row->has_kept || n == 0 || row->kept.max != row->max || row->kept.z < SAMPI_ONE || row->kept.n < n) return;
+    row->sums = row->kept;
+    row->sums_of_squares = row->squares_kept;
+    row->rest = row->kept.n - n;
+    row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
 /* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
@@ -25662,6 +25871,24 @@ static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const 
     return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
 }
 
+/* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
+   listed instead. */
+static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    sampi_guess g;
+    sampi_guess_open(&g, row);
+    const double at = sampi_guess_end(&g, end);
+    const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
+    const size_t room = sampi_guess_room(&g, at, tokens);
+    int status = sampi_end_narrow(row, member, n);
+    if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
+    end->later = row->ask;
+    row->ask = 0;
+    sampi_ask_list(row, room);
+    return status;
+}
+
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
 static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
@@ -25673,12 +25900,19 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
         if (few) return sampi_keep_listed(row, few);
         row->seeks = true;
         row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+        end->later = 0;
         end->want = want;
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
         end->order = sampi_order_from(row->max, mean);
         if (!row->hist) return sampi_end_anew(row, member, n);
         if (mean > 0.0) return sampi_end_around(row, member, n);
+        if (!(floor < INFINITY)) return sampi_end_first(row, member, n);
+    }
+    if (end->later) { /* those that were listed have not been enough */
+        row->ask = end->later;
+        end->later = 0;
+        return SAMPI_STEP_WAITS;
     }
     if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
         return sampi_end_narrow(row, member, n);
@@ -25691,17 +25925,19 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
    A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
    it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
 
-/* Up to 256 are a list of k. More are a prefix of k tokens without regard to mass. */
+/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) {
-        if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;
+    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
+        row->ask = 0;
+        sampi_ask_list(row, k);
         return SAMPI_STEP_WAITS;
     }
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
     return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
 }
@@ -25710,33 +25946,61 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
 static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              const sampi_sampler *s)
 {
-    samp_token_data_array list = { row->list, row->n_list, -1, true };
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
         return SAMPI_STEP_WAITS;
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
-    list.size = row->n_list;
-    size_t keep = sampi_prefix_with_mass(&list, row->n_list, row->max, want, min_keep);
+    size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
 }
 
-/* The listed tokens that typical keeps, in order; 0: others may be among them. Those that are not listed are farther
-   from the mean than the last listed one, if that lies below it. */
-static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
-                                   size_t min_keep)
+/* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
+   as much as any; so they are among the first k / p. If that are too many for 4 KiB, the list is a short one, with half
+   as many buckets: the k come in another round. */
+static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
-    if (order->max - (double)last.logit - order->mean < 0.0) return 0;
-    memcpy(d, row->list, row->n_list * sizeof *d);
-    sampi_sort_part(order, d, row->n_list, row->n_list, 64);
-    samp_token_data_array sorted = { d, row->n_list, -1, false };
-    size_t keep = sampi_prefix_with_mass(&sorted, row->n_list, row->max, want, min_keep);
-    if (keep == 0 || !(order->score(order, &d[keep - 1]) < order->score(order, &last))) return 0;
+    const double enough = (double)SAMPI_SHARD_LIST / (double)s->u.cut.p;
+    const bool is_short = !(enough <= (double)SAMPI_SHARD_MOST);
+    const size_t want = is_short ? (size_t)SAMPI_SHARD_FIRST : (size_t)enough;
+    row->n_asked = want > row->n_list ? want - row->n_list : 0;
+    if (is_short && (row->ask & SAMPI_ASK_HIST)) {
+        row->end.buckets[0] /= 2;
+        row->end.scale *= 0.5;
+    }
+}
+
+/* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
+static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
+{
+    size_t keep = sampi_prefix_by_tiles(row, d, n, want, min_keep);
+    if (keep == 0) return 0;
     memcpy(row->list, d, keep * sizeof *d);
     row->n_list = keep;
     sampi_sort_list(row);
     return keep;
+}
+
+/* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
+   the last listed one, if that lies below the mean. */
+static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
+                                   size_t min_keep)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
+    size_t n = 0;
+    if (order->max - (double)last.logit - order->mean < 0.0) return 0;
+    memcpy(d, row->list, row->n_list * sizeof *d);
+    sampi_sort_part(order, d, row->n_list, row->n_list, 64);
+    while (n < row->n_list && !sampi_before(order, &last, &d[n])) n++;
+    return sampi_list_prefix(row, d, n, want, min_keep);
+}
+
+/* The same of those that are near the mean, which have come. */
+static size_t sampi_typical_near(samp_shard *shard, sampi_shard_row *row)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
+    return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
 /* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
@@ -25744,13 +26008,17 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
 static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                                const sampi_sampler *s)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST)) {
+        sampi_typical_asks(row, s);
         return SAMPI_STEP_WAITS;
+    }
     size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
-    size_t keep = row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
+    size_t keep = row->near    ? sampi_typical_near(shard, row)
+                  : row->seeks ? 0
+                               : sampi_typical_listed(shard, row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
     return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
 }
@@ -25934,10 +26202,10 @@ static int sampi_shard_gumbel(sampi_shard_row *row, int n)
 static bool sampi_adaptive_listed(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                                   float *max)
 {
-    float x[SAMPI_SHARD_LIST + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
     double *e = (double *)(void *)shard->work.w;
     size_t n = row->n_list;
-    if (n == 0 || n > SAMPI_SHARD_LIST) return false;
+    if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
     for (size_t i = 0; i < n; i++) x[i] = row->list[i].logit;
     (void)sampi_use()->weights(x, n, row->max, NULL, e);
     sampi_use()->probs(x, e, n, row->max, (double)row->sums.z, p);
@@ -26133,6 +26401,9 @@ static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int statu
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
+/* They belong to one member and one message. */
+static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
+
 /* Go on, until an answer is needed. */
 static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
 {
@@ -26153,10 +26424,11 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
         status = sampi_shard_step(shard, row, member, n);
         if (status) continue;
         row->ordinal[member[row->at++]->kind]++;
-        row->drawing = row->seeks = false;
+        row->drawing = row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
+        sampi_forget_answers(row);
     }
-    row->hist = row->runs = NULL;
+    sampi_forget_answers(row);
     if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
     if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
@@ -26180,7 +26452,8 @@ static bool sampi_wants_all(const sampi_sampler *s)
 static size_t sampi_shard_most(const samp_shard *shard)
 {
     size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
-    return runs + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks) + sampi_parcel_size(SAMPI_PARCEL_SUMS, 0);
+    size_t list = sampi_parcel_size(SAMPI_PARCEL_LIST, SAMPI_SHARD_LIST) + sampi_parcel_size(SAMPI_PARCEL_SUMS, 0);
+    return runs + list + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks);
 }
 
 /* Room for so many rows, n_all of them with lists of all tokens. What was there is lost. */
@@ -26195,7 +26468,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
     (void)sampi_lay(&size, 2 * rows * slice);
     size_t segs = sampi_lay(&size, rows * shard->n_ranks * sizeof(sampi_seg));
-    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_LIST * sizeof(samp_token_data));
+    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_ROOM * sizeof(samp_token_data));
     size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
     size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
@@ -26305,8 +26578,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     sampi_set_tokens(&row->row, x, row->work.id, n);
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
-    sampi_fetch_given(shard, slice, r, x);
-    for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
+    sampi_fetch_given(shard, slice, r, x, row->work.id);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
@@ -26429,8 +26701,8 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         row->drawer = -1;
         row->ahead = row->reaches = -INFINITY;
         bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
-        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
-        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
+        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_ROOM * r;
+        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_ROOM;
         row->logprobs = slice->logprobs ? &slice->logprobs[from + r] : NULL;
         row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
         sampi_put_top(&top, r, row);
@@ -26461,6 +26733,7 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     if (kind == SAMPI_PARCEL_TOP) return 1;
     if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
     if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
+    if (kind == SAMPI_PARCEL_NEAR) return row->end.room_near;
     if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
     if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
         int32_t n_top = sampi_set_of(row, kind)->n_top;
@@ -26490,6 +26763,7 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
         case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
+        case SAMPI_PARCEL_NEAR: sampi_answer_near(shard, row, p); break;
         case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
         case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
