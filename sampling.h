@@ -4114,7 +4114,7 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
 }
 
 /* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
-static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
+static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
@@ -4137,7 +4137,7 @@ static void sampi_recheck_order(samp_token_data_array *cur)
 }
 
 /* Where the first in order is. */
-static size_t sampi_argmax(const samp_token_data_array *cur)
+static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
     if (cur->sorted) return 0;
@@ -4211,7 +4211,7 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 }
 
 /* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
-static sampi_sums sampi_sum(const samp_token_data_array *cur)
+static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
@@ -4222,7 +4222,7 @@ static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
 }
-static double sampi_entropy(const sampi_sums *sums)
+static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
 {
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
@@ -4243,7 +4243,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 /* ---- cuts ---- */
 
 /* Keep the first k in order, and in order. */
-static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
     cur->size = k;
@@ -5708,7 +5708,10 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
 /* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
-static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
+{
+    return (double)total * 1000000.0 < (double)z;
+}
 
 /* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
 typedef struct sampi_bends {
