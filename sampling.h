@@ -10855,11 +10855,14 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
-    row->k->probs(row->x, e, row->n, row->top, z, l);
-    row->k->adapt(l, row->n, 1.0f, aim);
-    bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
-    for (size_t i = 0; i < row->n && !is_full; i++)
-        if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    for (size_t at = 0, n; at < row->n; at += n) { /* while a tile is near */
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        row->k->probs(row->x + at, e + at, n, row->top, z, l + at);
+        row->k->adapt(l + at, n, 1.0f, aim);
+        bool is_full = row->k->count(row->x + at, n, -FLT_MAX) == n;
+        for (size_t i = at; i < at + n && !is_full; i++)
+            if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    }
     sampi_row adapted =
         *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
