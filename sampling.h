@@ -6406,23 +6406,24 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
    */
-static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
+static float sampi_mirostat_mu(float mu, float tau, float eta, double d, double z)
 {
-    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
-/* The only place that changes mu in a draw; the fast path calls it with its own sums. */
-static void sampi_mirostat_follow(sampi_sampler *s, double d, uint64_t z)
+/* The same with a sampler's settings. The fast path calls it with both ends of an estimate of z: hence the double. */
+static float sampi_mirostat_next(const sampi_sampler *s, double d, double z)
 {
-    s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
+    return sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
 /* The end of both versions, after their cuts. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
-    sampi_mirostat_follow(s, (double)sums.max - (double)cur->data[cur->selected].logit, sums.z);
+    double d = (double)sums.max - (double)cur->data[cur->selected].logit;
+    s->now.mu = sampi_mirostat_next(s, d, (double)sums.z);
     return SAMP_OK;
 }
 
@@ -6479,7 +6480,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
+/* The same with a sampler's mu. */
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
     return sampi_surprise_floor(s->now.mu, max, z);
@@ -10878,14 +10879,24 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- mirostat ---- */
 
-/* Draw among the tokens kept and learn from the surprise. */
-static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
+/* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
+   leaves out no weight: mostly both ends give the same mu. Else they are summed. */
+static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
+    sampi_range exact;
     int status = sampi_fast_dist(row, s);
     if (status) return status;
-    float max = sampi_row_max(row), l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
-    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    sampi_mirostat_follow(s, (double)max - (double)l, z);
+    if (!range) {
+        exact.max = sampi_row_max(row);
+        exact.z_lo = exact.z_hi = (double)sampi_row_sums(row, exact.max, row->floor, false).above;
+        range = &exact;
+    }
+    float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    double d = (double)range->max - (double)l;
+    float mu = sampi_mirostat_next(s, d, range->z_lo);
+    if (mu != sampi_mirostat_next(s, d, range->z_hi))
+        mu = sampi_mirostat_next(s, d, sampi_exact(row, range->max, false).z_lo);
+    s->now.mu = mu;
     return SAMP_OK;
 }
 
@@ -10893,11 +10904,12 @@ static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
+    double lo;
     int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, range.max, range.z_lo), max = (double)range.max;
-        double hi = sampi_mirostat_floor(s, range.max, range.z_hi);
+        double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
+        lo = sampi_mirostat_floor(s, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -10906,7 +10918,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    return sampi_mirostat_draw(row, s);
+    bool is_all = lo < (double)range.max - 29.0; /* what does not reach it has a weight of 0 */
+    return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
 #define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
@@ -10925,7 +10938,7 @@ static sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* How many to keep is a float of the first m logits and of n: nothing is summed before the draw. */
+/* How many to keep is a float of the first m logits and of n. If that is all, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -10933,8 +10946,14 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     sampi_row head = *row;
     sampi_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
-    sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
-    return sampi_mirostat_draw(row, s);
+    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    sampi_range range;
+    int status = SAMP_OK;
+    if (keep < n)
+        sampi_keep_first(row, keep);
+    else
+        status = sampi_range_of(row, &range);
+    return status ? status : sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 
 /* ---- in llama.cpp's arithmetic ----
@@ -25903,7 +25922,7 @@ static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int
     if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     int status = sampi_shard_draw(row, row->max);
     if (status) return status;
-    sampi_mirostat_follow(s, (double)row->max - (double)row->token.logit, row->z);
+    s->now.mu = sampi_mirostat_next(s, (double)row->max - (double)row->token.logit, (double)row->z);
     return sampi_shard_accept(row, n);
 }
 
