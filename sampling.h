@@ -4195,7 +4195,7 @@ static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t
 }
 
 /* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
-static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
+static SAMPI_CALLED void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
@@ -4218,7 +4218,7 @@ static void sampi_recheck_order(samp_token_data_array *cur)
 }
 
 /* Where the first in order is. */
-static size_t sampi_argmax(const samp_token_data_array *cur)
+static SAMPI_CALLED size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
     if (cur->sorted) return 0;
@@ -4292,7 +4292,7 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 }
 
 /* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
-static sampi_sums sampi_sum(const samp_token_data_array *cur)
+static SAMPI_CALLED sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
@@ -4303,7 +4303,7 @@ static SAMPI_CALLED double sampi_entropy_of(double z, double s, double other)
 {
     return sampi_ln(z / (double)SAMPI_ONE) + s / other;
 }
-static double sampi_entropy(const sampi_sums *sums)
+static SAMPI_CALLED double sampi_entropy(const sampi_sums *sums)
 {
     return sampi_entropy_of((double)sums->z, (double)sums->s, (double)sums->z);
 }
@@ -4324,7 +4324,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 /* ---- cuts ---- */
 
 /* Keep the first k in order, and in order. */
-static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+static SAMPI_CALLED void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
     cur->size = k;
@@ -5777,7 +5777,10 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
 /* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
-static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
+{
+    return (double)total * 1000000.0 < (double)z;
+}
 
 /* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
 typedef struct sampi_bends {
@@ -6482,23 +6485,24 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
    */
-static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
+static float sampi_mirostat_mu(float mu, float tau, float eta, double d, double z)
 {
-    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
     return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
-/* The only place that changes mu in a draw; the fast path calls it with its own sums. */
-static void sampi_mirostat_follow(sampi_sampler *s, double d, uint64_t z)
+/* The same with a sampler's settings. The fast path calls it with both ends of an estimate of z: hence the double. */
+static float sampi_mirostat_next(const sampi_sampler *s, double d, double z)
 {
-    s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
+    return sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
 /* The end of both versions, after their cuts. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_select(s, cur);
-    sampi_mirostat_follow(s, (double)sums.max - (double)cur->data[cur->selected].logit, sums.z);
+    double d = (double)sums.max - (double)cur->data[cur->selected].logit;
+    s->now.mu = sampi_mirostat_next(s, d, (double)sums.z);
     return SAMP_OK;
 }
 
@@ -6555,7 +6559,7 @@ static double sampi_surprise_floor(float mu, float max, double z)
     return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
-/* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
+/* The same with a sampler's mu. */
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
     return sampi_surprise_floor(s->now.mu, max, z);
@@ -10939,11 +10943,14 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
-    row->k->probs(row->x, e, row->n, row->top, z, l);
-    row->k->adapt(l, row->n, 1.0f, aim);
-    bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
-    for (size_t i = 0; i < row->n && !is_full; i++)
-        if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    for (size_t at = 0, n; at < row->n; at += n) { /* while a tile is near */
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        row->k->probs(row->x + at, e + at, n, row->top, z, l + at);
+        row->k->adapt(l + at, n, 1.0f, aim);
+        bool is_full = row->k->count(row->x + at, n, -FLT_MAX) == n;
+        for (size_t i = at; i < at + n && !is_full; i++)
+            if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    }
     sampi_row adapted =
         *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
@@ -10959,14 +10966,24 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 
 /* ---- mirostat ---- */
 
-/* Draw among the tokens kept and learn from the surprise. */
-static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
+/* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
+   leaves out no weight: mostly both ends give the same mu. Else they are summed. */
+static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
 {
+    sampi_range exact;
     int status = sampi_fast_dist(row, s);
     if (status) return status;
-    float max = sampi_row_max(row), l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
-    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    sampi_mirostat_follow(s, (double)max - (double)l, z);
+    if (!range) {
+        exact.max = sampi_row_max(row);
+        exact.z_lo = exact.z_hi = (double)sampi_row_sums(row, exact.max, row->floor, false).above;
+        range = &exact;
+    }
+    float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    double d = (double)range->max - (double)l;
+    float mu = sampi_mirostat_next(s, d, range->z_lo);
+    if (mu != sampi_mirostat_next(s, d, range->z_hi))
+        mu = sampi_mirostat_next(s, d, sampi_exact(row, range->max, false).z_lo);
+    s->now.mu = mu;
     return SAMP_OK;
 }
 
@@ -10974,11 +10991,12 @@ static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
+    double lo;
     int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, range.max, range.z_lo), max = (double)range.max;
-        double hi = sampi_mirostat_floor(s, range.max, range.z_hi);
+        double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
+        lo = sampi_mirostat_floor(s, range.max, range.z_lo);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -10987,7 +11005,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
         if (range.is_exact) return SAMPI_DECLINED;
         range = sampi_exact(row, range.max, false);
     }
-    return sampi_mirostat_draw(row, s);
+    bool is_all = lo < (double)range.max - 29.0; /* what does not reach it has a weight of 0 */
+    return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
 }
 
 #define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
@@ -11006,7 +11025,7 @@ static sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
-/* How many to keep is a float of the first m logits and of n: nothing is summed before the draw. */
+/* How many to keep is a float of the first m logits and of n. If that is all, the row stays as it is. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -11014,8 +11033,14 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     sampi_row head = *row;
     sampi_keep_first(&head, (size_t)s->u.mirostat.m);
     sampi_zipf zipf = sampi_row_zipf(&head);
-    sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
-    return sampi_mirostat_draw(row, s);
+    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    sampi_range range;
+    int status = SAMP_OK;
+    if (keep < n)
+        sampi_keep_first(row, keep);
+    else
+        status = sampi_range_of(row, &range);
+    return status ? status : sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 
 /* ---- in llama.cpp's arithmetic ----
@@ -26249,7 +26274,7 @@ static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int
     if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     int status = sampi_shard_draw(row, row->max);
     if (status) return status;
-    sampi_mirostat_follow(s, (double)row->max - (double)row->token.logit, row->z);
+    s->now.mu = sampi_mirostat_next(s, (double)row->max - (double)row->token.logit, (double)row->z);
     return sampi_shard_accept(row, n);
 }
 

@@ -3121,7 +3121,7 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
     if (known == 1) known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
     double d = (double)st->max - (double)sampi_gpu_logit(key);
-    step->mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, st->z);
+    step->mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, (double)st->z);
     return sampi_gpu_choose(h, key, step->mu);
 }
 

@@ -580,7 +580,7 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     samp_token_data_array cur;
     sampi_sampler *s = (sampi_sampler *)chain;
     /* a draw moves it on, and it is put back */
-    bool moves = s->rng == SAMP_RNG_MT19937 || s->kind == SAMPI_MIROSTAT_V2;
+    bool moves = s->rng == SAMP_RNG_MT19937 || s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2;
     samp_set_position(chain, position);
     if (moves) sampi_save_state(s);
     int status = candidates(&cur, p->work, row, n);
@@ -720,6 +720,34 @@ static bool mirostat_cuts_at_the_edge(void)
         }
     }
     return end(&p, good, "mirostat_v2's cut at the edge");
+}
+
+/* mu follows the sum of what is kept, of which an estimate tells mu's last bit seldom where eta is 1. Half of the tokens
+   lie so low that they are kept or not, as tau wants it, and still count in that sum. */
+static bool mirostat_learns_to_the_last_bit(void)
+{
+    enum { N = 9000 };
+    player p;
+    bool good = true;
+    int met[3] = { 0, 0, 0 };
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int i = 0; i < (quick() ? 40 : 150) && good; i++) {
+        source s = source_seed((uint64_t)i);
+        float tau = (float)(5.0 + 35.0 * uniform(&s)), eta = i % 4 ? 1.0f : 0.1f;
+        samp_sampler *chain = i % 3 ? samp_init_mirostat_v2((uint64_t)i, tau, eta)
+                                    : samp_init_mirostat(N, (uint64_t)i, 0.25f * tau, eta, 100);
+        AT("mirostat's mu, row %d", i);
+        for (size_t j = 0; j < N; j++) p.row[j] = (float)(j % 2 ? normal_fast(&s) : -14.0 - 4.0 * uniform(&s));
+        if (i % 5 == 0) p.row[i] = -INFINITY;
+        size_t left = left_by(&p, chain, p.row, N);
+        met[left < N / 4 ? 0 : left < N - 1 ? 1 : 2]++;
+        for (uint64_t position = 0; position < 4 && good; position++)
+            good = expect(&p, chain, p.row, N, DEFINED, position);
+        samp_free(chain);
+    }
+    if (good && (met[0] < 4 || met[1] < 4 || met[2] < 4))
+        printf("rows left: %d, %d, %d\n", met[0], met[1], met[2]), good = false;
+    return end(&p, good, "mirostat's mu to the last bit");
 }
 
 /* Chains in which the largest logit decides alone. */
@@ -1805,6 +1833,7 @@ static bool arrays(void)
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
     X(mirostat_cuts_at_the_edge)                                                                                     \
+    X(mirostat_learns_to_the_last_bit)                                                                               \
     X(mirostat_at_the_edge)                                                                                          \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
