@@ -11,7 +11,7 @@ mutant() { # what is broken, a sed command, what the log must say, settings
     chmod +x "$dir/ptx_mutant"
     n=$((n + 1))
     if ! env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH="$dir/ptx_emulator" \
-        SAMP_PTX_STRICT=1 SAMP_TEST_CASES=100 "$@" \
+        SAMP_PTX_STRICT=1 SAMP_TEST_CASES=500 "$@" \
         timeout 120 "$dir/ptx_mutant" device random_batches > "$dir/ptx_mutant.log" 2>&1 &&
         grep -q "$reason" "$dir/ptx_mutant.log"; then return; fi
     echo "mutate: survived: $what"
