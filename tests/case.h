@@ -30,7 +30,7 @@ __declspec(dllimport) int __stdcall VirtualFree(void *, size_t, unsigned long);
 #include <sys/mman.h>
 #endif
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__AVX__)
 #include <cpuid.h>
 #endif
 #include "floats.h"
@@ -88,10 +88,11 @@ static void isa_use(const isa_list *list, int i)
 }
 
 /* Are the upper halves of the vector registers zero, as far as the CPU tells (XINUSE)? They must be where a call
-   returns: with anything there, a program's SSE code crawls on some CPUs. */
+   returns: with anything there, a program's SSE code crawls on some CPUs. One that is compiled for AVX has none, and
+   where its functions clean up is the compiler's affair. */
 static bool uppers_zero(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__AVX__)
     static int tells = -1;
     unsigned a, b, c, d;
     if (tells < 0) tells = __get_cpuid_count(0xD, 1, &a, &b, &c, &d) && (a & 4);
