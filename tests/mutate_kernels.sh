@@ -94,7 +94,7 @@ fast|avx512|V(pad)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
 fast|avx512|V(rest)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
 fast|avx2|V(rest)|from the first vector always|s/(uint32_t)at/0/
 fast|avx512|V(collect_at)|> instead of >=|s/v, hi), x/lo, v), x/
-fast|sse2|V(collect_at)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
+math|sse2|V(collect_at)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/

@@ -977,6 +977,33 @@ static void test_exact_kernels_agree(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+/* What lies in [floor, below) and its ids, those of a piece from `base` on or a list: the reference's, from every set. */
+static void test_collect_agrees(void **state)
+{
+    enum { MOST = 150 };
+    float row[MOST], x[MOST + 16], want_x[MOST + 16];
+    int32_t list[MOST], id[MOST + 16], want_id[MOST + 16];
+    source rng = source_stream(5);
+    (void)state;
+    for (size_t n = 0; n <= MOST; n++) {
+        const int32_t base = (int32_t)(256 * below(&rng, 500)), *ids = n % 3 ? NULL : list;
+        const float below_x = n % 2 ? INFINITY : 1.0f;
+        for (size_t i = 0; i < n; i++) {
+            row[i] = below(&rng, 3) ? (float)(4.0 * uniform(&rng) - 2.0) : n % 5 ? -INFINITY : 0.25f;
+            list[i] = (int32_t)(7 * i + below(&rng, 7));
+        }
+        assert_ok(samp_isa_force("scalar"));
+        size_t kept = sampi_use()->collect(row, ids, base, n, 0.25f, below_x, want_x, want_id);
+        for (int i = 1; samp_isa_list(i); i++) {
+            assert_ok(samp_isa_force(samp_isa_list(i)));
+            assert_num(sampi_use()->collect(row, ids, base, n, 0.25f, below_x, x, id), kept);
+            assert_memory_equal(x, want_x, kept * sizeof *x);
+            assert_memory_equal(id, want_id, kept * sizeof *id);
+        }
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* Quotients next to the middle between two floats, where only the division itself says which one it is. */
 static void test_quotients_near_the_middle(void **state)
 {
@@ -1068,6 +1095,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_exact_kernels_agree),
+        cmocka_unit_test(test_collect_agrees),
         cmocka_unit_test(test_quotients_near_the_middle),
         cmocka_unit_test(test_split_sees_every_id),
         cmocka_unit_test(test_sigma),
