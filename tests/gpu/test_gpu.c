@@ -1189,24 +1189,53 @@ static samp_sampler *user_chain(source *s, size_t n)
     return chain;
 }
 
-static bool users(void)
+/* n small batches of such chains, every fourth with log-probabilities if asked for. */
+static bool small_batches(stage *t, samp_sampler *(*make)(source *, size_t), uint64_t n, bool with_logprobs)
 {
-    stage t;
-    bool good = stage_make(&t);
-    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", 4000) / 8, failed = 0;
-    for (uint64_t i = 0; i < n && good && failed < 5; i++) {
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), failed = 0;
+    for (uint64_t i = 0; i < n && failed < 5; i++) {
         source s = source_seed(seed + i);
         size_t n_vocab = 1 + below(&s, percent(&s, 80) ? 400 : 4000), n_rows = 1 + below(&s, 5);
-        t.with_logprobs = (seed + i) % 4 == 3;
-        t.wishes = seed + i;
-        if (one_batch_of(&t, &s, user_chain, n_rows, n_vocab, 1 + (int)below(&s, 3))) continue;
+        t->with_logprobs = with_logprobs && (seed + i) % 4 == 3;
+        t->wishes = seed + i;
+        if (one_batch_of(t, &s, make, n_rows, n_vocab, 1 + (int)below(&s, 3))) continue;
         printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=8\n", seed + i);
         failed++;
     }
+    return failed == 0;
+}
+
+static bool users(void)
+{
+    stage t;
+    uint64_t n = env_setting("SAMP_TEST_CASES", 4000) / 8;
+    bool good = stage_make(&t);
+    good = good && small_batches(&t, user_chain, n, true);
     if (!no_kernels && (user_calls < n || (n > 40 && user_wrongs < n / 20)))
         printf("  only %" PRIu64 " calls of apply_gpu, %" PRIu64 " wrong ones\n", user_calls, user_wrongs),
             good = false;
-    return stage_free(&t, good && !failed, "users' samplers");
+    return stage_free(&t, good, "users' samplers");
+}
+
+/* A cut that leaves the array in an order of its own, and behind it one on the CPU that is shown the array. */
+static samp_sampler *order_chain(source *s, size_t n)
+{
+    static const int cut[] = { SAMPI_TYPICAL, SAMPI_TYPICAL, SAMPI_TOP_P, SAMPI_TOP_K, SAMPI_TAIL_FREE, SAMPI_MIN_P };
+    samp_sampler *chain = samp_chain_init();
+    if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
+    samp_chain_add(chain, make_kind(s, cut[below(s, 6)], n));
+    if (percent(s, 50)) samp_chain_add(chain, samp_init_temp(1.4f));
+    samp_chain_add(chain, make_custom(s));
+    samp_chain_add(chain, samp_init_dist(below(s, 100)));
+    return chain;
+}
+
+static bool orders(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    return stage_free(&t, good && small_batches(&t, order_chain, env_setting("SAMP_TEST_CASES", 4000) / 8, false),
+                      "orders");
 }
 
 /* With log-probabilities a batch gives what samp_sample_batch gives: one launch a pass, and teams that wait. */
@@ -1521,6 +1550,7 @@ static bool errors(void)
     X(threads)                                                                                                       \
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
+    X(orders)                                                                                                        \
     X(logprobs)                                                                                                      \
     X(logprobs_where)                                                                                                \
     X(nan_anywhere)                                                                                                  \
