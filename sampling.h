@@ -9710,8 +9710,7 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    for (size_t i = 0; row->divided && i < m; i++) work->x[i] = sampi_logit_of(row, work->x[i]);
-    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, false, work->x);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
