@@ -2933,8 +2933,6 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 typedef long long V(half) __attribute__((vector_size(2 * SAMPI_W), aligned(1), may_alias));
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))SAMPI_X86(cvtepu16_epi32, *(const V(half) *)(const void *)p); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
-    { return V(stay)(SAMPI_X86(cvtph_ps, *(const V(half) *)(const void *)p)); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
@@ -2991,6 +2989,7 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
+SAMPI_OP V(f) V(f16)(const uint16_t *p) { return V(join)(sampi_f16_avx2(p), sampi_f16_avx2(p + 8)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     _mm512_storeu_ps(x_out, _mm512_maskz_compress_ps(in, v));
@@ -3011,6 +3010,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
+    { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
     { return (V(m))((V(i))_mm256_set1_epi8(((const char *)mask)[i / 8]) << (7 - V(loadi)(SAMPI_STEP))); }
@@ -3612,12 +3613,12 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, bool with_above,
+                         sampi_sums *sums)
 {
-    const bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
     V(q) z = V(allq)(0), s = z, above = z;
-    V(t) count = { 0 };
+    V(t) count = { 0 }, reach = { 0 };
     V(m) in[2];
     V(f) x2[2], l[2];
     V(d) e[4], w[4], ws[4];
@@ -3628,24 +3629,34 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         V(exact)(l, max, with_s, e, w, ws);
         SAMPI_FOUR z += (V(q))w[k];
         if (with_s) SAMPI_FOUR s += (V(q))ws[k];
-        if (with_above) SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, V(whole)(w[k]));
+        if (!with_above) continue;
+        reach = V(tally)(reach, in[0], in[1]);
+        SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
-    /* z and s are sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
+    /* sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
     const uint64_t large = (n + 2 * SAMPI_W - 1) / (2 * SAMPI_W) * (2 * SAMPI_W) * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
     sums->n += V(total)(count);
     sums->z += mass;
     sums->s += with_s ? V(hsumq)(s) - large : 0;
-    sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? mass : 0;
+    if (with_above)
+        sums->above += V(hsumq)(above) - V(total)(reach) * sampi_bits(SAMPI_INT);
+    else if (floor <= -FLT_MAX)
+        sums->above += mass;
 }
 
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     SAMPI_TIDY
-    if (with_s || !SAMPI_FUSED) /* where there is no fma one body for both: it is long */
-        V(sums_as)(x, n, r, max, floor, SAMPI_FUSED || with_s, sums);
+    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* else all are above, or none */
+    if (!SAMPI_FUSED)
+        V(sums_as)(x, n, r, max, floor, with_s, true, sums); /* one body for all: without fma it is long */
+    else if (with_s)
+        V(sums_as)(x, n, r, max, floor, true, splits, sums);
+    else if (splits && SAMPI_W == 8)
+        V(sums_as)(x, n, r, max, floor, false, true, sums); /* a body of its own, as registers are few */
     else
-        V(sums_as)(x, n, r, max, floor, false, sums);
+        V(sums_as)(x, n, r, max, floor, false, splits, sums);
 }
 
 /* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */

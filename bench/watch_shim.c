@@ -47,9 +47,20 @@ typedef uint64_t weights_and_e(const float *, size_t, float, uint64_t *, double 
 typedef void probs_of_x(const float *, size_t, float, double, float *);
 typedef void probs_of_e(const float *, const double *, size_t, float, double, float *);
 
-static void weights_alone(weights_only *f, const float *x, size_t n, float max, uint64_t *w) { f(x, n, max, w); }
+/* Either up to the weights' sum, which was mass's before it was theirs. */
+static uint64_t weights_then_mass(weights_only *f, const sampi_kernels *k, const float *x, size_t n, float max,
+                                  uint64_t *w)
+{
+    f(x, n, max, w);
+    return k->mass(x, w, n, -FLT_MAX);
+}
 
-static void weights_too(weights_and_e *f, const float *x, size_t n, float max, uint64_t *w) { f(x, n, max, w, NULL); }
+static uint64_t weights_with_sum(weights_and_e *f, const sampi_kernels *k, const float *x, size_t n, float max,
+                                 uint64_t *w)
+{
+    (void)k;
+    return f(x, n, max, w, NULL);
+}
 
 static void probs_behind_sums(probs_of_x *f, const sampi_kernels *k, const float *x, size_t n, float max,
                               watch_work *work)
@@ -76,7 +87,7 @@ static void scale_times(scale_by *f, const float *x, size_t n, float r, float *o
 
 static void scale_too(scale_either *f, const float *x, size_t n, float r, float *out) { f(x, n, r, false, out); }
 
-#define WEIGHTS_OF(k) _Generic((k)->weights, weights_only * : weights_alone, weights_and_e * : weights_too)
+#define WEIGHTS_OF(k) _Generic((k)->weights, weights_only * : weights_then_mass, weights_and_e * : weights_with_sum)
 #define PROBS_OF(k)   _Generic((k)->probs, probs_of_x * : probs_behind_sums, probs_of_e * : probs_behind_weights)
 #define SCALE_OF(k)   _Generic((k)->scale, scale_by * : scale_times, scale_either * : scale_too)
 #define PICK(k, row, work)                                                                                           \
@@ -133,7 +144,7 @@ static void run_pass(int i, const watch_row *row, watch_work *work)
         case COLLECT_IDS: m = k->collect(x, row->id, 0, n, row->low, row->high, work->x, work->id); break;
         case PICK_LINES: m = PICK(k, row, work); break;
         case COUNT: work->number = k->count(x, n, row->low); break;
-        case WEIGHTS: WEIGHTS_OF(k)(k->weights, x, n, row->max, work->w); break;
+        case WEIGHTS: work->number = WEIGHTS_OF(k)(k->weights, k, x, n, row->max, work->w); break;
         case PROBS: PROBS_OF(k)(k->probs, k, x, n, row->max, work); break; /* and their sum */
         case MASS: work->number = k->mass(x, row->w, n, row->low); break;
         case SUMS: k->sums(x, n, r, top, INFINITY, false, &sums); break;

@@ -37,7 +37,9 @@ fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= SAMPI_W + 1/
 math|avx512|V(probs)|one half twice|s/, b \* low)/, a * low)/
 math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
-math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
+math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY;/floor < -1e30f;/
+math|avx2|V(sums_as)|half of what is above counted twice|s/in\[0\], in\[1\])/in[0], in[0])/
+fast|avx512|V(f16)|one half twice|s/p + 8/p/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
 fast|avx2|V(scale)|too low is -infinity|s/V(max)(l, low)/l/
 fast|sse2|V(scale)|too high is infinity|s/, high), v/, V(all)(INFINITY)), v/
@@ -101,7 +103,7 @@ fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - 
 fast|avx2|V(adapt)|the sum is left out|s/sum != 1.0f/false/
 fast|sse2|V(adapt)|below the aim as at it|s/, va - x/, V(all)(0.0f)/
 fast|avx2|V(mass)|one half twice|s/lo), k, /lo), 0, /
-fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
+fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, (V(q))/0, (V(q))/
 fast|avx512|sampi_envelope_floor|far ones are not left out|s/return least > floor ? least : floor/return floor/
 fast|avx512|sampi_least|one above the least|s/unkey((int32_t)hi)/unkey((int32_t)hi + 1)/
 fast|avx512|V(loadq_where)|the other half|s/half ? m >> 8 : m/half ? m : m >> 8/
