@@ -2153,14 +2153,24 @@ SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 /* Floats as integers in the same order. */
 static int32_t sampi_key(float x)
 {
-    int32_t i;
+    uint32_t i, sign;
     memcpy(&i, &x, 4);
-    return i >= 0 ? i : (int32_t)(0x80000000u - (uint32_t)i);
+    sign = 0u - (i >> 31);
+    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch: signs are hard to predict */
+}
+
+/* INT32_MAX less the key, as an unsigned one: for sorts, and so without a branch, as signs are hard to predict. */
+static uint32_t sampi_falling_key(float x)
+{
+    uint32_t i, sign;
+    memcpy(&i, &x, 4);
+    sign = 0u - (i >> 31);
+    return ((INT32_MAX & ~sign) ^ i) + sign;
 }
 
 static float sampi_unkey(int32_t key)
 {
-    int32_t i = key >= 0 ? key : (int32_t)(0x80000000u - (uint32_t)key);
+    uint32_t sign = 0u - ((uint32_t)key >> 31), i = (((uint32_t)key ^ sign) - sign) | (sign & 0x80000000u);
     float x;
     memcpy(&x, &i, 4);
     return x;
@@ -2746,6 +2756,14 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x, flo
     }
     if (line) *top = sampi_maxima_scalar(x, SAMP_F32, NULL, n, line);
     return ascend;
+}
+
+/* Is each id larger than the one before? */
+static bool sampi_ascends(const samp_token_data *d, size_t n)
+{
+    size_t i = 1;
+    while (i < n && d[i].id > d[i - 1].id) i++;
+    return i >= n;
 }
 
 static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
@@ -3582,19 +3600,24 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     return V(hsumq)(sum);
 }
 
-/* The quotient lies between the products with an inverse that is a little too small and one that is too large, and
-   nearly always both are the same float: a division takes many times longer. Without fma e^d is off by less than 2^-43
-   of itself. */
+/* The floats next to quotients, which lie between the products with an inverse that is a little too small and one that
+   is too large. Nearly always both are the same: a division takes many times longer. -> is one in doubt? */
+SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
+{
+    *q = V(narrow)(a * low, b * low);
+    return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
+}
+
+/* Without fma e^d is off by less than 2^-43 of itself. */
 SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
 {
     SAMPI_TIDY
     const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_ONE;
     const V(d) low = V(alld)((1.0 - off) / by), high = V(alld)((1.0 + off) / by);
+    V(f) q;
     for (size_t i = 0; i < n; i += SAMPI_W) {
-        V(d) a = V(loadd)(e + i), b = V(loadd)(e + i + SAMPI_W / 2);
-        V(f) down = V(narrow)(a * low, b * low), above = V(narrow)(a * high, b * high);
-        if (!V(any)(V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above)))
-            V(store)(p + i, down);
+        if (!V(by_inverse)(V(loadd)(e + i), V(loadd)(e + i + SAMPI_W / 2), low, high, &q))
+            V(store)(p + i, q);
         else
             sampi_probs_scalar(x + i, e + i, n - i < SAMPI_W ? n - i : SAMPI_W, max, z, p + i);
     }
@@ -3728,10 +3751,9 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float
         V(lines)(x + folded, SAMP_F32, NULL, 1, line + folded / SAMPI_LINE, &max, &nan);
         folded = end;
     }
-    size_t done = i; /* with ids that are all one more than the last */
-    if (i == 0 || d->id < 0 || d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0) done = 0;
-    bool ascend = sampi_split_scalar(d + done, n - done, x + done, NULL, NULL);
-    ascend &= done == 0 || done == n || d[done].id > d[done - 1].id;
+    bool ascend = sampi_split_scalar(d + i, n - i, x + i, NULL, NULL);
+    if (i > 0) ascend &= d->id >= 0 && (i == n || d[i].id > d[i - 1].id);
+    if (i > 0 && (d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0)) ascend &= sampi_ascends(d, i);
     if (!line) return ascend;
     V(f) rest = V(all)(V(maxima)(x + folded, SAMP_F32, NULL, n - folded, line + folded / SAMPI_LINE));
     *top = V(any)(nan | V(unord)(rest, rest)) ? NAN : V(hmax)(V(max)(max, rest));
@@ -3742,10 +3764,14 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     SAMPI_TIDY
+    const double off = 1.0 / ((uint64_t)1 << 50);
+    const V(d) low = V(alld)((1.0 - off) / sum), high = V(alld)((1.0 + off) / sum);
     size_t i = 0;
     for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
         V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
-        if (sum != 1.0) b = V(narrow)(V(widen)(b, 0) / V(alld)(sum), V(widen)(b, 1) / V(alld)(sum));
+        V(d) first = V(widen)(b, 0), second = V(widen)(b, 1);
+        if (sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
+            b = V(narrow)(first / V(alld)(sum), second / V(alld)(sum));
         for (int k = 0; k < 2; k++) both[k] = V(zip)(a, b, k);
         SAMPI_UNROLL_8 for (size_t k = 0; k < SAMPI_W; k++) memcpy(&d[i + k].logit, (const char *)both + 8 * k, 8);
     }
@@ -3775,7 +3801,8 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
         V(take)(x + i, n - i, 2, l);
         for (int k = 0; k < 2; k++) {
             V(f) finite = V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX));
-            l[k] = V(select)(V(ge)(l[k], low), finite, l[k]) - V(all)(max);
+            if (t != 1.0f) l[k] = V(select)(V(ge)(l[k], low), finite, l[k]);
+            l[k] = l[k] - V(all)(max);
             V(store)(at + SAMPI_W * k, l[k]);
         }
         (void)V(exp)(l, zero, d, y);
@@ -9354,7 +9381,7 @@ static int sampi_open_row(sampi_row *row, const sampi_job *job)
 }
 
 /* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
-static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
+static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
     row->x = x;
     row->data = x;
@@ -10783,7 +10810,7 @@ static float *sampi_sorted_logits(const sampi_row *row)
     uint64_t *w = row->work->w;
     uint32_t *front = (uint32_t *)(void *)w, *back = (uint32_t *)(void *)(w + n + 16), *from = front, *to = back;
     float *sorted = (float *)(void *)back;
-    for (size_t i = 0; i < n; i++) from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+    for (size_t i = 0; i < n; i++) from[i] = sampi_falling_key(row->x[i]);
     for (int shift = 0; shift < 32; shift += 11) {
         uint32_t start[2049] = { 0 };
         for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
@@ -11173,8 +11200,7 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
     size_t n = row->n;
     uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
     samp_token_data_array cur = { row->work->candidate, n, -1, true };
-    for (size_t i = 0; i < n; i++)
-        to[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i])) << 32 | (uint32_t)row->id[i];
+    for (size_t i = 0; i < n; i++) to[i] = (uint64_t)sampi_falling_key(row->x[i]) << 32 | (uint32_t)row->id[i];
     memcpy(from, to, n * sizeof *to);
     sampi_sort_keys(from, to, n);
     for (size_t i = n; i > 0; i--) {
@@ -12420,7 +12446,7 @@ static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data
     }
     for (size_t i = 0; i < n; i++) {
         float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
-        from[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(x)) << 32 | i;
+        from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
     }
     sampi_sort_keys(from, to, n);
     from = to; /* where they are now */
@@ -12715,6 +12741,7 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), *e = row->work->logits;
     size_t n = view->cur->size, next = 0;
     sampi_pieces it;
+    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;

@@ -35,7 +35,8 @@ fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
 math|sse2|V(exact)|no look for doubt|s/V(doubtful)(doubt)/0/
 fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i <= SAMPI_W/n - i <= SAMPI_W + 1/
-math|avx512|V(probs)|one half twice|s/, b \* low)/, a * low)/
+math|avx512|V(by_inverse)|one half twice|s/, b \* low)/, a * low)/
+math|avx2|V(by_inverse)|never in doubt|s/return V(any).*/return false;/
 math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY;/floor < -1e30f;/
 math|avx2|V(sums_as)|half of what is above counted twice|s/in\[0\], in\[1\])/in[0], in[0])/
@@ -59,9 +60,10 @@ fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 math|avx2|V(split)|no look at ids|s/other |= .*;//
 math|avx2|V(field)|logits are p|s/\* 3 + (uint32_t)w/* 3 + (uint32_t)(w + w)/
 math|avx2|V(field)|the lanes beside|s/(8 - w)/(8 - w - w)/
-math|avx2|V(split)|the rest is not compared with what is before it|s/ascend &= done == 0.*;//
-math|sse2|V(split)|ids that run out of numbers|s/ || d\[i - 1\].id < d->id//
-math|avx2|V(split)|a negative first id|s/ || d->id < 0//
+math|avx2|V(split)|the rest is not compared with what is before it|s/(i == n ||.*);/true;/
+math|avx2|sampi_ascends|>= instead of >|s/\.id > d/.id >= d/
+math|sse2|V(split)|ids that run out of numbers|s/d\[i - 1\].id < d->id || //
+math|avx2|V(split)|a negative first id|s/d->id >= 0 \&\& //
 math|avx512|V(split)|the lines of all tiles in one place|s/line + folded \/ SAMPI_LINE, \&max/line, \&max/
 math|sse2|V(split)|the rest's maximum is lost|s/V(max)(max, rest)/max/
 math|avx512|V(field)|logits are p|s/(uint32_t)w/(uint32_t)(w + w)/
@@ -70,7 +72,8 @@ math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
-fast|avx2|V(put)|p is not divided|s/if (sum .*;//
+fast|avx2|V(put)|p is not divided|s/b = V(narrow)(first.*;/b = b;/
+fast|avx2|V(put)|one half twice|s/second, low/first, low/
 fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
 fast|avx2|V(put)|upper halves are left|s/SAMPI_TIDY//
 fast|avx512|V(collect)|upper halves are left|s/SAMPI_TIDY//
