@@ -1438,7 +1438,8 @@ typedef struct samp_request {
               vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
-              its rounding and for ties at a cut (the smaller id stays here; vLLM and transformers may keep them all).
+              its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
+              equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some devices only.
               Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
@@ -23171,6 +23172,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_ELSE("top_k_ties", "1"),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),

@@ -51,8 +51,8 @@ static const request_case taken[] = {
     { SAMP_PEER_VLLM, " { } ", "dist(seed=77)" },
     { SAMP_PEER_VLLM, "{\"use_beam_search\":false,\"extra_args\":{},\"bad_words\":\"\",\"logits_processors\":null}",
       "dist(seed=77)" },
-    { SAMP_PEER_TRANSFORMERS, "{}", "temp-ext(t=0) -> top-k(k=50) -> greedy" },
-    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true}", "top-k(k=50) -> dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{}", "temp-ext(t=0) -> top-k(k=50, ties=1) -> greedy" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true}", "top-k(k=50, ties=1) -> dist(seed=77)" },
     { SAMP_PEER_LLAMA_SERVER, "{}",
       "top-k(k=40) -> top-p(p=0.95) -> min-p(p=0.05) -> temp-ext(t=0.8) -> dist(seed=77)" },
     { SAMP_PEER_OLLAMA, "{}", "top-k(k=40) -> top-p(p=0.9) -> temp-ext(t=0.8) -> dist(seed=77)" },
@@ -91,7 +91,7 @@ static const request_case taken[] = {
     { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"top_k\":0,\"eta_cutoff\":1.0,\"epsilon_cutoff\":-2}",
       "dist(seed=77)" },
     { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":false,\"temperature\":0.6,\"suppress_tokens\":[7,9]}",
-      "logit-bias(n=2) -> temp-ext(t=0) -> top-k(k=50) -> greedy" },
+      "logit-bias(n=2) -> temp-ext(t=0) -> top-k(k=50, ties=1) -> greedy" },
 
     { SAMP_PEER_LLAMA_SERVER,
       "{\"prompt\":\"p\",\"n_predict\":9,\"samplers\":[\"min_p\",\"temperature\",\"top_n_sigma\"],\"min_p\":0.25,"
@@ -914,6 +914,28 @@ static void penalties_are_not_ignored(void **state)
     samp_settings_free(settings);
 }
 
+/* Of tokens as likely as the k-th transformers keep all, llama-server and Ollama some; here it is the smaller ids. */
+static void ties_at_top_k(void **state)
+{
+    (void)state;
+    static const char *const json[N_PEERS] = {
+        NULL, /* it has no top_k */
+        "{\"top_k\":3}",
+        "{\"do_sample\":true,\"top_k\":3}",
+        "{\"samplers\":\"k\",\"top_k\":3}",
+        "{\"options\":{\"top_k\":3,\"top_p\":1}}",
+    };
+    for (int peer = 1; peer < N_PEERS; peer++) {
+        float row[N] = { 0 };
+        candidates c;
+        row[20] = 3.0f;
+        for (int i = 11; i < 16; i++) row[i] = 2.0f;
+        ours((samp_peer)peer, json[peer], NULL, 0, 0, row, &c);
+        int last = peer == SAMP_PEER_TRANSFORMERS ? 15 : 12;
+        for (int i = 0; i < N; i++) assert_num(c.kept[i], i == 20 || (i >= 11 && i <= last));
+    }
+}
+
 /* Several samples of one request have seeds of their own: as many texts as samples, the same ones each time. */
 static void samples_of_one_seed_differ(void **state)
 {
@@ -1031,6 +1053,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_meanings),
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(penalties_are_not_ignored),
+        cmocka_unit_test(ties_at_top_k),
         cmocka_unit_test(samples_of_one_seed_differ),
         cmocka_unit_test(test_child_seed),
         cmocka_unit_test(test_child_seeds_collide_nowhere),
