@@ -206,7 +206,7 @@ test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TEST
 test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)
 
 $(B)/%.valgrind: $(B)/% | deps-valgrind
-	@SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$< > $(B)/$*.vg 2>&1 || { tail -n 60 $(B)/$*.vg; exit 1; }
+	@SAMP_TEST_QUICK=2 valgrind -q --error-exitcode=9 --leak-check=full ./$< > $(B)/$*.vg 2>&1 || { tail -n 60 $(B)/$*.vg; exit 1; }
 	@echo "== $* (valgrind)"
 	@touch $@
 

@@ -626,7 +626,7 @@ static bool every_ending(void)
     unsigned shape = 0;
     if (!begin(&w)) return false;
     for (int i = 0; i < N_ENDINGS; i++)
-        for (size_t k = 0; k < CASE_COUNT(length); k++)
+        for (size_t k = 0; k < CASE_COUNT(length) - (quickest() && i % 4 != 0); k++)
             for (size_t j = 0; j < CASE_COUNT(end_kinds) && failures < MAX_FAILURES; j += quick() ? 3 : 1, shape++)
                 failures += !ending_case(&w, i, length[k], end_kinds[j], (samp_dtype)(shape % 4), shape / 4 % 2);
     return end(&w, failures == 0, "every ending");
@@ -663,7 +663,8 @@ static bool long_rows(void)
         failures += !ending_case(&w, i, n, end_kinds[i % 2], (samp_dtype)(i / 2 % 4), i % 3 == 0);
         failures += !ending_case(&w, i, n, end_kinds[2 + i % 4], (samp_dtype)((i + 1) % 4), i % 3 == 1);
     }
-    for (uint64_t i = 0; i < amount(8, 2) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
+    for (uint64_t i = 0; i < amount(8, quickest() ? 1 : 2) && failures < MAX_FAILURES; i++)
+        failures += !long_batch(&w, i);
     return end(&w, failures == 0, "long rows");
 }
 

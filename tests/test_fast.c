@@ -324,7 +324,8 @@ static bool long_rows_of_llama(void)
     int failures = 0;
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     for (int i = 0; i < N_LONG_CHAINS; i++)
-        for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
+        for (size_t r = quickest() ? (size_t)i % CASE_COUNT(long_kinds) : 0;
+             r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r += quickest() ? CASE_COUNT(long_kinds) : 1)
             for (int scale = 0; scale < (quick() ? 1 : 3); scale++)
                 failures += !long_row(&p, i, long_kinds[r], 8192 + (size_t)(1000 * scale) + 37 * r,
                                       scale == 0 ? 2.0 : 0.7 * scale, SAMP_RNG_MT19937);
@@ -669,7 +670,7 @@ static bool mirostat_at_the_edge(void)
     enum { N = 9000, N_HEAD = 600 };
     player p;
     bool good = true;
-    int met = 0, parts = 0, rows = quick() ? 30 : 80;
+    int met = 0, parts = 0, rows = quickest() ? 8 : quick() ? 30 : 80;
     if (!begin(&p, wanted_isa(), N)) return false;
     for (int i = 0; i < rows && good; i++) {
         source s = source_seed((uint64_t)i);
@@ -1169,7 +1170,7 @@ static bool p_less_has_a_tail(void)
     bool good = true;
     if (!begin(&p, wanted_isa(), N)) return false;
     float *row = (float *)malloc(N * sizeof *row), edge[2];
-    for (int k = 0; k < 6 && row && good; k++) {
+    for (int k = 0; k < (quickest() ? 1 : 6) && row && good; k++) {
         source s = source_seed((uint64_t)k);
         double z = 0.0, squares = 0.0;
         for (size_t i = 0; i < N; i++) row[i] = -10.1f - 0.001f * (float)below(&s, 100);
@@ -1193,7 +1194,7 @@ static bool cliffs(void)
     bool good = true;
     if (!begin(&p, wanted_isa(), N)) return false;
     float *row = (float *)malloc(N * sizeof *row);
-    for (uint64_t k = 0; k < (quick() ? 20 : 200) && row && good; k++) {
+    for (uint64_t k = 0; k < (quickest() ? 4 : quick() ? 20 : 200) && row && good; k++) {
         source s = source_seed(k);
         size_t n = 2000 + below(&s, N - 2000), at = 1 + below(&s, k % 4 ? 100 : n - 2);
         float first = (float)(0.01 + coarse(&s)), l = PICK(&s, 0.0f, 100.0f, -1000.0f);
@@ -1331,7 +1332,7 @@ static bool flat_rows(void)
     player p;
     bool good = true;
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    for (uint64_t seed = 0; seed < amount(120, 12) && good; seed++)
+    for (uint64_t seed = 0; seed < amount(120, quickest() ? 3 : 12) && good; seed++)
         good = flat_case(&p, seed, CUT_TYPICAL) && flat_case(&p, seed, CUT_TAIL_FREE);
     return end(&p, good, "flat rows");
 }

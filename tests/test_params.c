@@ -873,7 +873,7 @@ static void test_update_same(void **state)
 {
     (void)state;
     source rng = source_stream(11);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < (quickest() ? 60 : 400); i++) {
         samp_params p = random_params(&rng);
         samp_sampler *chain = build(&p);
         draw_n(chain, 0, 1 + below(&rng, 50));
@@ -889,7 +889,7 @@ static void test_update_other(void **state)
 {
     (void)state;
     source rng = source_stream(12);
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < (quickest() ? 60 : 400); i++) {
         samp_params p = random_params(&rng), q = random_params(&rng);
         samp_token seen[64];
         p.penalty_last_n = q.penalty_last_n = 50; /* all that was seen */

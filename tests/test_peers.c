@@ -986,16 +986,16 @@ static int by_number(const void *a, const void *b)
 static void test_child_seeds_collide_nowhere(void **state)
 {
     (void)state;
-    enum { MANY = 1 << 18 };
-    uint64_t *seeds = (uint64_t *)malloc(4 * MANY * sizeof *seeds);
-    for (uint64_t i = 0; i < MANY; i++) {
+    const size_t many = quickest() ? 1 << 12 : 1 << 18;
+    uint64_t *seeds = (uint64_t *)malloc(4 * many * sizeof *seeds);
+    for (uint64_t i = 0; i < many; i++) {
         seeds[i] = samp_child_seed(0, i);
-        seeds[MANY + i] = samp_child_seed(1, i);
-        seeds[2 * MANY + i] = samp_child_seed(i + 2, 0);
-        seeds[3 * MANY + i] = samp_child_seed(samp_child_seed(0, i), 0);
+        seeds[many + i] = samp_child_seed(1, i);
+        seeds[2 * many + i] = samp_child_seed(i + 2, 0);
+        seeds[3 * many + i] = samp_child_seed(samp_child_seed(0, i), 0);
     }
-    qsort(seeds, 4 * MANY, sizeof *seeds, by_number);
-    for (size_t i = 1; i < 4 * MANY; i++) assert_true(seeds[i] != seeds[i - 1]);
+    qsort(seeds, 4 * many, sizeof *seeds, by_number);
+    for (size_t i = 1; i < 4 * many; i++) assert_true(seeds[i] != seeds[i - 1]);
     free(seeds);
 }
 
@@ -1031,6 +1031,7 @@ static uint64_t counted_up(uint64_t seed, uint64_t i) { return seed + i; }
 static void test_child_seeds_are_independent(void **state)
 {
     (void)state;
+    if (quickest()) skip(); /* 240,000 samplers */
     assert_true(pairs_of(itself, samp_child_seed, false) > 1e-4);
     assert_true(pairs_of(sibling, samp_child_seed, false) > 1e-4);
     assert_true(pairs_of(neighbour, samp_child_seed, false) > 1e-4);

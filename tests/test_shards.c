@@ -642,7 +642,8 @@ static void test_long_rows(void **state)
         tally one;
         memset(&one, 0, sizeof one);
         for (size_t seed = 0; seed < n_seeds; seed++)
-            for (int kind = 0; kind < N_LONG_ROWS; kind++) {
+            for (int kind = quickest() ? (int)i % N_LONG_ROWS : 0; kind < N_LONG_ROWS;
+                 kind += quickest() ? N_LONG_ROWS : 1) {
                 source s = source_seed(test_seed() + seed * TEST_COUNT(TRAFFIC) + i);
                 make_long_row(&s, row, LONG_VOCAB, (long_row)kind);
                 one_long_batch(t, row, LONG_VOCAB, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], &s, &one);
@@ -711,7 +712,7 @@ static void test_typical(void **state)
 {
     (void)state;
     static const traffic any = { "typical of any share", typical_any, 3, 5, false };
-    size_t n_cases = (size_t)cases(2000, 60);
+    size_t n_cases = (size_t)cases(2000, quickest() ? 10 : 60);
     float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
     tally count;
     memset(&count, 0, sizeof count);
@@ -898,7 +899,7 @@ static void test_more_chains(void **state)
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
-    for (uint64_t i = 0; i < TEST_COUNT(make) * TEST_COUNT(lengths) * N_LONG_ROWS; i++) {
+    for (uint64_t i = 0; i < TEST_COUNT(make) * TEST_COUNT(lengths) * N_LONG_ROWS; i += quickest() ? 7 : 1) {
         source s = source_stream(600 + i);
         world *w = (world *)calloc(1, sizeof *w);
         w->n_vocab = w->stride = lengths[i / TEST_COUNT(make) % TEST_COUNT(lengths)];
@@ -1377,7 +1378,7 @@ static void test_changed_words(void **state)
     for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++) {
         bool met = true;
         for (unsigned round = 0; met && round < 12; round++)
-            for (size_t word = 0; word < 40 && (met || word > 0); word++) {
+            for (size_t word = 0; word < 40 && (met || word > 0); word += quickest() ? 7 : 1) {
                 change c = { round, word, (int)(number % N_CHANGES), number / N_CHANGES % 2 == 0 };
                 for (; c.how < N_CHANGES; c.how += every) met = play_changed(&TRAFFIC[i], number++, &c);
             }
