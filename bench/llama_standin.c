@@ -504,7 +504,9 @@ static void other_reset(samp_sampler *s) { llama()->reset(other(s)); }
 
 static samp_sampler *other_init(llama_sampler *s)
 {
-    static const samp_sampler_i iface = { other_name, other_accept, other_apply, other_reset, NULL, NULL, NULL, NULL };
+    static const samp_sampler_i iface = {
+        other_name, other_accept, other_apply, other_reset, NULL, NULL, NULL, NULL
+    };
     return samp_init_custom(&iface, s);
 }
 

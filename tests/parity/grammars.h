@@ -1,4 +1,5 @@
 /* grammars.h - GBNF for grammar.c, between braces: what the language has, and shapes that grammars in use have. */
+/* clang-format off */
 /* any JSON */
 JSON_GBNF,
 /* arithmetic, without left recursion */
