@@ -3,6 +3,7 @@
    crashes or hangs, each status is one that the call's comment names, and a token that comes back is one of the
    vocabulary that its row does not mask; a clone gives the same. */
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "fuzz.h"
@@ -203,6 +204,7 @@ static samp_sampler *any_sampler(source *s)
         case 27:
         case 28:
         case 29: return any_constraint(s);
+        case 30: return samp_init_gumbel(choose(s, 8));
         default: return samp_init_dist(choose(s, 8));
     }
 }

@@ -8,6 +8,7 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
+#define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "../case.h"
