@@ -40,7 +40,8 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
                     p->dry_penalty_last_n, breakers, 4)) \
     X(top_n_sigma, "top_n_sigma", "n deviations from the best", \
       samp_init_top_n_sigma(p->top_n_sigma)) \
-    X(top_k, "top_k", "the k best", samp_init_top_k(p->top_k)) \
+    X(top_k, "top_k top_k_ties", "the k best; with ties: and their equals", \
+      p->top_k_ties ? samp_init_top_k_ties(p->top_k) : samp_init_top_k(p->top_k)) \
     X(tail_free, "tfs_z", "cuts where p flattens", samp_init_tail_free(p->tfs_z, p->min_keep)) \
     X(typical, "typ_p", "surprise near the entropy", samp_init_typical(p->typ_p, p->min_keep)) \
     X(top_p, "top_p", "smallest set of share p", samp_init_top_p(p->top_p, p->min_keep)) \
@@ -94,8 +95,9 @@ static const struct { const char *name, *from, *to, *first; } KNOBS[] = {
     { "penalty_last_n", "0", "256", NULL },
     { "dry_multiplier", "0", "5", "0.8" }, { "dry_base", "1", "4", NULL }, { "dry_allowed_length", "0", "10", NULL },
     { "dry_penalty_last_n", "-1", "256", NULL },
-    { "top_n_sigma", "0", "4", "1" }, { "top_k", "0", "200", NULL }, { "tfs_z", "0.01", "1", "0.8" },
-    { "typ_p", "0.01", "1", "0.7" }, { "top_p", "0.01", "1", NULL }, { "min_p", "0", "1", NULL }, { "top_a", "0", "1", "0.3" },
+    { "top_n_sigma", "0", "4", "1" }, { "top_k", "0", "200", NULL }, { "top_k_ties", "0", "1", NULL },
+    { "tfs_z", "0.01", "1", "0.8" }, { "typ_p", "0.01", "1", "0.7" }, { "top_p", "0.01", "1", NULL },
+    { "min_p", "0", "1", NULL }, { "top_a", "0", "1", "0.3" },
     { "p_less", "0", "1", "1" }, { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
     { "top_h", "0.01", "1", "0.4" }, { "min_k", "0", "50", "3" },
     { "xtc_probability", "0", "1", "1" }, { "xtc_threshold", "0", "0.5", NULL },
@@ -777,11 +779,20 @@ static bool put_params_code(void)
     return same;
 }
 
-/* The expression that makes a sampler, with values in place of p's members. */
+/* The expression that makes a sampler, with values in place of p's members; of "p->name ? a : b" a or b. */
 static void put_expression(const char *code)
 {
-    char name[64];
-    for (const char *c = code; *c; c++) {
+    char name[64], value[64] = "0";
+    const char *end = code + strlen(code), *question = strstr(code, " ? ");
+    if (question) {
+        snprintf(name, sizeof name, "%.*s", (int)(question - code - 3), code + 3);
+        samp_settings_get(play.settings, name, value, sizeof value);
+        bool first = strcmp(value, "0") != 0;
+        const char *colon = strstr(question, " : ");
+        code = (first ? question : colon) + 3;
+        if (first) end = colon;
+    }
+    for (const char *c = code; c < end; c++) {
         if (strncmp(c, "p->", 3) != 0 || (c > code && c[-1] != '(' && c[-1] != ' ')) {
             put("%c", *c);
             continue;
@@ -809,8 +820,7 @@ EXPORT(play_code) const char *play_code(void)
     samp_params p = params_now();
     put_new();
     if (put_params_code()) return out;
-    if (grammar || dry || in_chain("infill"))
-        put("/* vocab: a samp_vocab of your model */\n");
+    if (grammar || dry || in_chain("infill")) put("/* vocab: a samp_vocab of your model */\n");
     if (in_chain("logit_bias") && play.bias[0]) put_biases(&p);
     if (dry) put("static const char *const breakers[] = { \"\\n\", \":\", \"\\\"\", \"*\" };\n");
     if (grammar) {

@@ -160,9 +160,17 @@ function setValue(name, value, from) {
     refreshSoon();
 }
 
+// A setting that is 0 or 1: a box to tick.
+function tick(name, id) {
+    const box = make('input', { type: 'checkbox', id, 'data-knob': name, onchange: () => setValue(name, box.checked ? '1' : '0', box) });
+    box.checked = state.values[name] === '1';
+    return make('div', { class: 'knob' }, make('label', { for: id, title: about.knobs[name].takes }, name), box);
+}
+
 // A setting: its name, a slider where it has a range, and the text that the library reads.
 function knob(name, owner) {
     const { from, to, takes, usual } = about.knobs[name], id = `${owner}-${name}`, whole = takes.includes('whole');
+    if (whole && from === '0' && to === '1') return tick(name, id);
     const step = whole ? 1 : (Number(to) - Number(from)) / 100 < 0.011 ? 0.01 : 0.05;
     const text = make('input', {
         type: 'text', id, 'data-knob': name, inputmode: name === 'logit_bias' ? 'text' : 'decimal', autocomplete: 'off', spellcheck: 'false',

@@ -240,6 +240,24 @@ async function linkRestores(page) {
     equal(await page.run('toHash()'), '', 'all anew');
 }
 
+// A box to tick: the code has it, in either of its forms, and so does the link, which ticks it again.
+async function ticks(page) {
+    const code = () => page.run('document.getElementById("code").textContent'), box = `document.getElementById('top_k-top_k_ties')`;
+    await page.run('restore("")');
+    await page.run(`${box}.click()`);
+    await settled(page);
+    check((await code()).includes('params.top_k_ties = 1;'), 'the code of a ticked box');
+    equal(await page.run('toHash()'), 'top_k_ties=1', 'the link of a ticked box');
+    await page.run(`restore(''); location.hash = '#chain=top_k;gumbel&top_k=7&top_k_ties=1'`);
+    await settled(page);
+    check(await page.run(`${box}.checked`), 'a link ticks the box');
+    check((await code()).includes('samp_init_top_k_ties(7)'), 'the constructor of a ticked box');
+    await page.run(`${box}.click()`);
+    await settled(page);
+    check((await code()).includes('samp_init_top_k(7)'), 'the constructor of an empty box');
+    await page.run('restore("")');
+}
+
 async function tellsErrors(page) {
     await type(page, 'top_p-top_p', '1.5');
     await settled(page);
@@ -346,6 +364,7 @@ try {
     await knobsCount(page);
     await reorders(page);
     await linkRestores(page);
+    await ticks(page);
     await tellsErrors(page);
     await writes(page);
     const told = await sameTokens(page);
