@@ -78,8 +78,10 @@ run-tests: $(RUNS)
 
 # What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
 $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
-# walks: a few show what the sanitizers can
-$(B)/san/test_rollback.checked $(B)/san/test_naive.checked $(B)/san/test_drafts.checked: MODE := SAMP_TEST_QUICK=1
+# Walks, draws that are counted, long rows: a few show what the sanitizers can. Random chains are as many as in make test.
+SAN_SHORT := test_rollback test_naive test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel
+$(SAN_SHORT:%=$(B)/san/%.checked): MODE := SAMP_TEST_QUICK=1
+$(B)/san/test_fast.checked: MODE += SAMP_TEST_CASES=3125
 
 $(B)/%.passed: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
@@ -174,7 +176,7 @@ test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.fu
 test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
 
 ## test-sanitize-long: those that play a part there in full
-test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(filter-out omp/% omp_clang/%,$(FULL)) test_rollback test_naive) $(B)/san_omp/test_batch.full
+test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(sort $(filter-out omp/% omp_clang/%,$(FULL)) $(filter-out test_drafts,$(SAN_SHORT)))) $(B)/san_omp/test_batch.full
 
 $(B)/%.checked: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }

@@ -25,7 +25,7 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMB
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
     writable "$dir/all.o" last sampi_chosen
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -O1 $part -I. -c "$dir/static.c" -o "$dir/static.o"
+    "$CC" -std=c11 -O0 $part -I. -c "$dir/static.c" -o "$dir/static.o"
     nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$part"
     [ "$(wc -l < "$dir/symbols$part")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
     if grep -v '^samp_' "$dir/symbols$part"; then echo "namespace: exported without samp_" >&2; exit 1; fi
