@@ -243,6 +243,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_RULES   1024                                            /* changed logits of a row */
 #define SAMPI_FOLD    512                                             /* maxima that a threshold is searched among */
 #define SAMPI_BUCKETS 2048                                            /* of a histogram */
+#define SAMPI_FINE    (SAMP_GPU_LIST < 1024 ? SAMP_GPU_LIST : 1024)   /* of that of a window */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
@@ -407,6 +408,7 @@ enum {
     SAMPI_PASS_GATHER, /* the list of keys >= floor */
     SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
+    SAMPI_PASS_WINDOW, /* the list of a window of logits, the sums, and what is above the window */
     SAMPI_PASS_DRAW,   /* the envelope's sum of each cell */
     SAMPI_PASS_RACE,   /* who comes first of a lane's tokens */
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
@@ -419,9 +421,17 @@ enum {
     SAMPI_GPU_BY_SCORE /* by typical's score of what they were then */
 };
 
+/* Is the envelope of a draw made before the draw is asked for? sampi_gpu_look_ahead says when. */
+enum {
+    SAMPI_GPU_AHEAD_NO,
+    SAMPI_GPU_AHEAD_ASKED, /* windows make it */
+    SAMPI_GPU_AHEAD_MADE   /* the sums of groups are those of the draw */
+};
+
 /* How far a search for the end of a prefix is. */
 enum {
     SAMPI_SEARCH_IDLE,      /* none is under way */
+    SAMPI_SEARCH_WINDOW,    /* tokens around the place where a sample has the end are being listed */
     SAMPI_SEARCH_HISTOGRAM, /* mass and count of each bucket are being found */
     SAMPI_SEARCH_BUCKET,    /* the tokens of the bucket that holds the end are being listed */
     SAMPI_SEARCH_LIST,      /* the end is known, and the list of all tokens up to it is being made */
@@ -440,6 +450,12 @@ typedef struct sampi_gpu_search {
     uint32_t shift;       /* a bucket is 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* typical's */
     uint64_t key, score;  /* the result: the last token's */
+    /* a window */
+    uint32_t tries;      /* so many were asked for */
+    float per_nat;       /* buckets of the sample, of which the window has */
+    uint32_t from, upto; /* these */
+    float top, floor;    /* its largest logit, and the smallest */
+    uint64_t in_mass, above_mass, above_count;
 } sampi_gpu_search;
 
 /* How far a row is. Written by the team that ends a pass, between its two fences; read by all teams during the next
@@ -475,7 +491,9 @@ typedef struct sampi_gpu_state {
     uint32_t n_list, buffer, asked;
     uint64_t floor;
     sampi_gpu_search search;
-    double scale; /* top_n_sigma's */
+    int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; if it isn't 0, then at the draw */
+    float then, factor; /* this is the maximum, and so the logits have been scaled */
+    double scale;       /* top_n_sigma's */
     uint64_t sigma[4];
     /* what the array would look like */
     int32_t order; /* 0 by id, 1 by (at_order, id), 2 by typical's score of it */
@@ -518,7 +536,7 @@ typedef struct sampi_gpu_basis {
 /* What a team leaves of a pass; which sums they are depends on the pass. Teams add nothing up among themselves: the
    last one reads all parts, so that no order of atomics can be seen in a result. */
 typedef struct sampi_gpu_part {
-    uint64_t sum[4];
+    uint64_t sum[6];
     float max, low;
 } sampi_gpu_part;
 
@@ -658,20 +676,24 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* A lane's cell: masked elements, those taken out, and what lies behind the end of the row are -inf. All reads are
-   under way before the first is waited for. */
-SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
+/* Element i of a lane's 32, which are so many apart, or a cell's pairs. */
+#define SAMPI_PLACE(pairs, apart) ((pairs) ? sampi_gpu_index(true, lane, i) : (uint32_t)i * (apart) + (uint32_t)lane)
+
+/* A lane's elements: 32 from its place behind base on, so many apart. Masked ones, those taken out, and what lies
+   behind the end of the row are -inf. All reads are under way before the first is waited for. */
+SAMPI_INLINE void sampi_gpu_read_each(const sampi_gpu_view *v, uint32_t base, uint32_t apart, bool paired, int lane,
+                                      float *x)
 {
-    const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
-    const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+    const uint32_t last = v->n - 1;
+    const bool full = base + 31 * apart + SAMPI_WARP <= v->n, pairs = paired && full;
     /* loads past the end read the last element instead: a load behind a branch would not be under way with the others
        */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
-#define SAMPI_AT            (base + sampi_gpu_index(pairs, lane, i))
+#define SAMPI_AT            (base + SAMPI_PLACE(pairs, apart))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
     if (v->type == SAMP_F32 && full) {
         const float *p = (const float *)(const void *)v->data + base + (uint32_t)lane;
-        SAMPI_EACH x[i] = p[i * SAMPI_WARP];
+        SAMPI_EACH x[i] = p[(uint32_t)i * apart];
     } else if (v->type == SAMP_F32) {
         SAMPI_EACH x[i] = SAMPI_CLAMPED(float);
     } else if (v->type == SAMP_F64) {
@@ -697,7 +719,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
         SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
     if (v->hole) {
-        SAMPI_EACH x[i] = v->hole[SAMPI_AT / 32] >> SAMPI_AT % 32 & 1 ? -INFINITY : x[i];
+        SAMPI_EACH x[i] = v->hole[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? -INFINITY : x[i];
     }
     if (!full) {
         SAMPI_EACH x[i] = SAMPI_AT > last ? -INFINITY : x[i];
@@ -705,6 +727,12 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 #undef SAMPI_EACH
 #undef SAMPI_AT
 #undef SAMPI_CLAMPED
+}
+
+/* A lane's cell. */
+SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
+{
+    sampi_gpu_read_each(v, group * SAMPI_GROUP, SAMPI_WARP, v->pairs, lane, x);
 }
 
 /* One element, masked or not, holes not regarded: for tokens that a pass has found, and for those in the holes. Their
@@ -961,12 +989,12 @@ SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float 
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* The logits of a lane's cell as they are now; -inf: masked, or gone. It does what sampi_gpu_replay does, with the same
-   roundings: a token must have one logit, whoever asks. The CPU rounds after each operation too. */
-SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
+/* Logits as they are now of elements that were read; -inf: masked, or gone. Element i is the token base + place i of
+   the lane. It does what sampi_gpu_replay does, with the same roundings: a token must have one logit, whoever asks. The
+   CPU rounds after each operation too. */
+SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t apart, bool pairs, int lane,
+                                float *l)
 {
-    const bool pairs = sampi_gpu_paired(&p->v, group);
-    sampi_gpu_read(&p->v, group, lane, l);
     SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) l[i] += 0.0f; /* -0 becomes +0 */
     if (p->scaled) {
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
@@ -979,26 +1007,59 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
     if (p->n_replay) {
         SAMPI_UNROLL(32)
         for (int i = 0; i < 32; i++)
-            l[i] = sampi_gpu_replay(p->op, p->n_replay, group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i), l[i]);
+            l[i] = sampi_gpu_replay(p->op, p->n_replay, base + SAMPI_PLACE(pairs, apart), l[i]);
     }
+}
+
+/* The logits of a lane's cell as they are now. */
+SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
+{
+    sampi_gpu_read(&p->v, group, lane, l);
+    sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
+}
+
+/* The histogram of a window's tokens, which lies in wide and code. The shift tells what its buckets are. */
+typedef struct sampi_gpu_window {
+    uint64_t *mass, *count;
+    uint64_t lo;
+    uint32_t shift;
+    float max;
+} sampi_gpu_window;
+
+static sampi_gpu_window sampi_gpu_window_of(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_state *st = &a->state[row];
+    sampi_gpu_window window = { a->wide + row * SAMPI_WIDE, a->code + row * SAMP_GPU_LIST, st->search.lo,
+                                st->search.shift, st->max };
+    return window;
+}
+
+SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t key)
+{
+    const uint64_t at = (~key - window->lo) >> window->shift;
+    __atomic_fetch_add(&window->count[at], (uint64_t)1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
 }
 
 /* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
    three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
    places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
-   no list to write them to. */
+   no list to write them to. A window, if it isn't NULL, gets them all. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
-                                        uint32_t group, int lane, uint32_t bits)
+                                        uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
-    for (; bits && to < SAMP_GPU_LIST; bits &= bits - 1, to++) { /* beyond its end only the count grows */
+    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
         const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
         const float x = sampi_gpu_element(&p->v, id);
-        item[to].key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        if (window) sampi_gpu_into_window(window, key);
+        if (to >= SAMP_GPU_LIST) continue;
+        item[to].key = key;
         item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
         item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
     }
@@ -1048,10 +1109,10 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
-        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
     part->max = -INFINITY, part->low = low; /* the row's maximum is known */
 }
 
@@ -1098,6 +1159,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
+    part->sum[4] = part->sum[5] = 0;
     part->max = top, part->low = INFINITY;
 }
 
@@ -1141,9 +1203,76 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
                 const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
                 wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
             }
-            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
+            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
         }
     }
+}
+
+/* The envelope's sum of each group, from those of its cells: these go through memory, because a group's cells belong
+   to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. */
+static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+{
+    const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint64_t *sum = a->sum + row * a->groups;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t group = first + (uint32_t)lane; group < end; group += SAMPI_WARP)
+    {
+        uint64_t all = 0;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        sum[group] = all;
+    }
+}
+
+/* WINDOW: what SUMS finds, and at two thresholds at once: mass and count of what is above the window; mass, list and
+   histogram of what is in it. Where a draw follows that needs no more (st->ahead), the envelope's sums of what is above
+   too, of logits as they will be by then. */
+static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool ahead = st->ahead == SAMPI_GPU_AHEAD_ASKED;
+    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
+    uint64_t n = 0, z = 0, s = 0, mass = 0, count = 0, in = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : n, z, s, mass, count, in) reduction(min : low))
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        float l[32];
+        uint32_t unmasked = 0, wanted = 0, above = 0, q = 0;
+        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, group, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                const bool over = l[i] > window_top, inside = !over & (l[i] >= floor);
+                const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY,
+                            scaled = sampi_finite(sampi_roundf(l[i] * factor));
+                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
+                uint64_t w = 0 - sampi_bits(SAMPI_INT);
+                unmasked += l[i] >= -FLT_MAX;
+                above += over;
+                wanted |= (uint32_t)inside << i;
+                low = x < low ? x : low;
+                sampi_gpu_weigh(p.max, l[i], &w, &s);
+                z += w;
+                mass += w & (0 - (uint64_t)over);
+                in += w & (0 - (uint64_t)inside);
+                q += sampi_envelope(then, later);
+            }
+            s -= 32 * sampi_bits(SAMPI_INT); /* what sampi_gpu_weigh has added beside the weights */
+        }
+        n += unmasked;
+        count += above;
+        if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, &window);
+    }
+    if (ahead) sampi_gpu_sum_groups(a, row, p.first, p.end);
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
+    part->sum[3] = mass, part->sum[4] = count, part->sum[5] = in;
+    part->max = -INFINITY, part->low = low;
 }
 
 /* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
@@ -1185,15 +1314,13 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
-   these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
-   belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Groups in which nothing is left
-   are written too: their sums are still those of an earlier draw. */
+/* DRAW: the envelope's sum of each group. The draw (row_draw in >>steps) then finds a group by these sums, and makes
+   the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are still
+   those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    uint64_t *sum = a->sum + row * a->groups;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
@@ -1205,13 +1332,7 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
         }
         cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
     }
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t group = p.first + (uint32_t)lane; group < p.end; group += SAMPI_WARP)
-    {
-        uint64_t all = 0;
-        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
-        sum[group] = all;
-    }
+    sampi_gpu_sum_groups(a, row, p.first, p.end);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -1256,6 +1377,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
         case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
         case SAMPI_PASS_GATHER:
         case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
+        case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
         case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
         case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -1507,14 +1629,13 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) It reads code and wide, whatever they
+   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) It reads code and wide [n], whatever they
    hold: search_list asks with codes and weights, list_draw with ids and envelopes. What is searched is cut into four
    each time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. The
    loop ends early when one token is left in between, which for codes of 64 bits is nearly always. */
-static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
+static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint32_t n, uint64_t mass, uint64_t count)
 {
     const uint64_t *code = h->code, *w = h->wide;
-    const uint32_t n = h->st->n_list;
     uint64_t lo = UINT64_MAX, hi = 0, all = 0;
     uint32_t below = 0, upto = 0;
     SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
@@ -1647,7 +1768,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     }
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
-        const uint64_t last = sampi_gpu_list_end(h, sampi_mulhi(random[0], total) + 1, 0);
+        const uint64_t last = sampi_gpu_list_end(h, n, sampi_mulhi(random[0], total) + 1, 0);
         uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
         SAMPI_SIMD(reduction(max : token))
         SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -1688,6 +1809,21 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->sums_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
+}
+
+/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. For a lane's own token, or one
+   that all ask for. */
+SAMPI_INLINE uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
+{
+    uint32_t lo = 0, hi = h->job->n_ids;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if ((uint32_t)h->changed_id[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
 /* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
@@ -1997,14 +2133,155 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
    Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
    All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
 
+/* ---- where a long prefix ends, by a sample ----
+   A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
+   nearly where the end is: one pass then lists the tokens around it and adds up those above them. Where it looks is a
+   guess, what it finds is exact: an end that is in no window costs passes, never a token. */
+
+#define SAMPI_GPU_FLAT   3.0f                    /* a flat row's first tokens are within so many nats */
+#define SAMPI_GPU_TRIES  3                       /* windows for one end */
+#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens that a window should hold: a list has room for an error */
+#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token for 32, and 2^-26 for 2^-40 */
+
 /* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
    afterwards lets the others see the zeros before they add. */
-static void sampi_gpu_clear(const sampi_gpu_here *h)
+static void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
 {
-    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
+
+/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
+   the other. */
+static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* The buckets of a sample, so many per nat: as fine as the logits let them be, if these are known. */
+static float sampi_gpu_fineness(const sampi_gpu_state *st)
+{
+    const float range = st->sums_known ? st->max - st->low : 8.0f;
+    if (!(range > 0.25f)) return 4.0f * SAMPI_BUCKETS;
+    return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
+}
+
+/* A weight to 0.3 %, in units of 2^-26, by integers alone: what the envelope is, less the bulge of its chord. */
+static uint32_t sampi_gpu_nearly_weight(float max, float l)
+{
+    const float x = sampi_octaves(max, l);
+    const uint32_t i = (uint32_t)(int32_t)(x < SAMPI_FAR ? x : SAMPI_FAR / 2), n = i >> 25, f = i >> 9 & 0xFFFF;
+    const uint32_t bulge = (f * (65536 - f) >> 8) * 703 >> 10;
+    return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
+}
+
+/* Where the running sum of the sample's mass is, so much of the row's mass further on, or before. */
+static double sampi_gpu_sampled(uint64_t from, uint64_t more)
+{
+    return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
+}
+static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
+{
+    return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
+}
+
+/* The histogram of a sample: the first 32 tokens of each group, of 32 groups at once. */
+static void sampi_gpu_sample(const sampi_gpu_here *h)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t n = p.v.n;
+    const float per_nat = sampi_gpu_fineness(h->st);
+    h->st->search.per_nat = per_nat;
+    h->st->search.by_score = false;
+    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t base = 0; base < n; base += SAMPI_WARP * SAMPI_GROUP)
+    {
+        float l[32];
+        sampi_gpu_read_each(&p.v, base, SAMPI_GROUP, false, lane, l);
+        sampi_gpu_now(&p, base, SAMPI_GROUP, false, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const float x = (p.max - l[i]) * per_nat;
+            const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
+            if (!(l[i] >= -FLT_MAX)) continue;
+            __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&mass[at], (uint64_t)sampi_gpu_nearly_weight(p.max, l[i]), __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
+   It has whole buckets, nearly: it may begin and end at any logit. */
+static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
+{
+    const float max = h->st->max;
+    sampi_gpu_search *search = &h->st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t n = sampi_gpu_total(count, SAMPI_BUCKETS), half = SAMPI_GPU_WIDTH / 2 / 32;
+    if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
+    uint64_t left = (uint64_t)t;
+    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
+    const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
+    uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
+    search->from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
+    search->upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    search->top = (float)((double)max - (double)search->from / (double)search->per_nat);
+    search->floor = (float)((double)max - (double)(search->upto + 1) / (double)search->per_nat);
+    if (!(search->floor >= -FLT_MAX) || search->upto + 1 == SAMPI_BUCKETS) search->floor = -FLT_MAX;
+    return 1;
+}
+
+/* May the window's pass make the envelope too? If a draw follows the top_p whose end this is, with nothing but a
+   temperature between: then all that is above the window is drawn from, by logits that are known now. */
+static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
+    bool top_p = step->kind == SAMPI_GPU_TOP_P;
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+    top_p |= step->kind == SAMPI_GPU_TOP_P_DECAY;
+#endif
+    st->factor = 1.0f;
+    if (++step < end && step->kind == SAMPI_GPU_TEMP && step->a >= SAMPI_TEMP_MIN) st->factor = 1.0f / step++->a;
+    const bool draws = top_p && step < end && step->kind == SAMPI_GPU_DIST;
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
+    st->then = sampi_gpu_change(&op, st->max);
+    st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
+}
+
+/* Ask for the window. Returns 0 always: a pass is needed. */
+static int sampi_gpu_ask_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    search->stage = SAMPI_SEARCH_WINDOW;
+    search->tries++;
+    search->lo = ~sampi_gpu_key(search->top, 0);
+    search->hi = ~sampi_gpu_floor(search->floor);
+    search->shift = 0;
+    while ((search->hi - search->lo) >> search->shift >= SAMPI_FINE) search->shift++;
+    sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
+    st->pass = SAMPI_PASS_WINDOW;
+    st->n_list = 0;
+    st->listed = st->overflown = st->listing = false;
+    sampi_gpu_look_ahead(h);
+    return 0;
+}
+
+/* The sums, for a prefix with this share of them. Of a row so flat that the list beside the sums is surely too short,
+   and that a sample has its mass in the same shares, the window comes with them. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+{
+    sampi_gpu_state *st = h->st;
+    const int known = sampi_gpu_require_sums(h);
+    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
+    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
+    sampi_gpu_sample(h);
+    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) != 1) return 0;
+    return sampi_gpu_ask_window(h);
+}
+
+/* ---- by histograms ---- */
 
 /* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
    many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
@@ -2014,16 +2291,13 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     search->lo = lo;
     search->hi = hi;
     search->shift = even ? SAMPI_EVEN : 0;
+    h->st->ahead = SAMPI_GPU_AHEAD_NO;
     while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
-    sampi_gpu_clear(h);
+    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
     search->stage = SAMPI_SEARCH_HISTOGRAM;
     h->st->pass = SAMPI_PASS_HIST;
     return 0;
 }
-
-/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
-   the other. */
-static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
    made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
@@ -2031,7 +2305,7 @@ static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a -
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    const uint64_t code = sampi_gpu_list_end(h, search->mass, search->count);
+    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->mass, search->count);
     sampi_gpu_prefix upto, below = { 0, 0 };
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
@@ -2040,7 +2314,7 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
-    search->key = ~sampi_gpu_list_end(h, sampi_gpu_remaining(search->mass, below.mass),
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
@@ -2060,15 +2334,53 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* The histogram is there: the bucket with the end, that is the later one of the two in which mass and count are
-   reached. What lies before it is taken off. It becomes the window of the next histogram if it holds more than a list,
-   which a single code can't be cut into: then the CPU has the row. Else its tokens are listed, and are not a list of
-   the first ones: listed stays false. Seven histograms at most, since each window but the first has 2048 times fewer
-   codes than the one before. */
-static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
+/* The bucket with the end, that is the later one of the two in which mass and count are reached, becomes what is
+   searched; what lies before it is taken off. The histogram holds both; scratch [32]. Returns how many are in it. */
+static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
+                                      uint32_t n, uint64_t *scratch)
+{
+    sampi_gpu_search *search = &h->st->search;
+    const float max = h->st->max;
+    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
+    uint64_t left = search->mass - 1;
+    uint32_t bucket = 0, other = 0;
+    if (search->mass) bucket = sampi_gpu_find(mass, n, scratch, &left);
+    left = search->count - 1;
+    if (search->count) other = sampi_gpu_find(count, n, scratch, &left);
+    if (other > bucket) bucket = other;
+    const uint64_t before = sampi_gpu_total(count, bucket);
+    search->before += before;
+    search->count = sampi_gpu_remaining(search->count, before);
+    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
+    const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
+    const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
+    search->lo = lo;
+    search->hi = hi;
+    return count[bucket];
+}
+
+/* The bucket becomes the window of the next histogram if it holds more than a list, which a single code can't be cut
+   into: then the CPU has the row. Else its tokens are listed, and are not a list of the first ones: listed stays false.
+   Seven histograms at most, since each window but the first has 2048 times fewer codes than the one before. */
+static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
+    if (n > SAMP_GPU_LIST) /* again, within the bucket */
+        return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
+                                       : SAMPI_GPU_DECLINED;
+    search->stage = SAMPI_SEARCH_BUCKET;
+    st->pass = SAMPI_PASS_BUCKET;
+    st->n_list = 0;
+    st->listed = st->overflown = false;
+    st->ahead = SAMPI_GPU_AHEAD_NO;
+    return 0;
+}
+
+/* The histogram of the row is there. */
+static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
+{
+    sampi_gpu_search *search = &h->st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
     /* fewer tokens are left than are wanted: the prefix has no end among them */
     if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
@@ -2078,38 +2390,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
-    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
-    uint64_t left = search->mass - 1;
-    uint32_t bucket = 0, other = 0;
-    if (search->mass) bucket = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
-    left = search->count - 1;
-    if (search->count) other = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &left);
-    if (other > bucket) bucket = other;
-    uint64_t before = sampi_gpu_total(count, bucket);
-    search->before += before;
-    search->count = sampi_gpu_remaining(search->count, before);
-    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
-    const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
-    const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
-    if (count[bucket] > SAMP_GPU_LIST) /* again, within the bucket */
-        return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
-    search->lo = lo;
-    search->hi = hi;
-    search->stage = SAMPI_SEARCH_BUCKET;
-    st->pass = SAMPI_PASS_BUCKET;
-    st->n_list = 0;
-    st->listed = st->overflown = false;
-    return 0;
-}
-
-/* How many tokens are probably enough: twice the perplexity, if the sums are there. A guess that is wrong costs a pass,
-   never a token. */
-static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
-{
-    if (mass == 0 || !st->sums_known) return count;
-    sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
-    double guess = 2.0 * sampi_exp2(sampi_round(sampi_entropy(&sums) * SAMPI_LOG2E));
-    return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
+    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
 }
 
 /* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
@@ -2137,14 +2418,119 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
         search->score = UINT64_MAX;
     }
     if (enough || all) return 1;
-    return sampi_gpu_require_first(h, sampi_gpu_guess(st, mass, count)) == 0 ? 0 : SAMPI_GPU_DECLINED;
+    return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
+}
+
+/* The window by the sample of a row whose sums are known: so much mass is left out at the end of it. All there is is
+   listed instead if it fits a list, and so is a prefix that does. SAMPI_GPU_DECLINED: it is for histograms. */
+static int sampi_gpu_first_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
+    if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
+    if (search->tries > 0) return SAMPI_GPU_DECLINED;
+    sampi_gpu_sample(h);
+    const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
+    if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
+    sampi_gpu_look_ahead(h);
+    if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
+    search->tries++;
+    return sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
+}
+
+/* Another window, if the sample has one where the end is now said to be; else histograms of these codes. */
+static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
+{
+    if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
+    return sampi_gpu_search_window(h, lo, hi, even);
+}
+
+/* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
+   as always. */
+static void sampi_gpu_join_window(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;
+    uint64_t *sum = h->a->sum + h->row * h->a->groups;
+    const uint64_t key = h->st->search.key;
+    const float then = h->st->then, factor = h->st->factor;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint32_t id = sampi_gpu_id(item[i].key);
+        const float l = sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * factor));
+        if (item[i].key < key || sampi_gpu_changed_at(h, id) < n_changed) continue;
+        __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+    }
+    h->st->ahead = SAMPI_GPU_AHEAD_MADE;
+}
+
+/* Codes and weights of the list's tokens in what is searched: few of many. */
+static void sampi_gpu_list_between(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const uint64_t lo = h->st->search.lo, hi = h->st->search.hi;
+    const float max = h->st->max;
+    uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
+    *used = 0;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t key = item[i].key;
+        if (~key < lo || ~key > hi) continue;
+        const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
+        code[to] = ~key;
+        w[to] = sampi_weight(max, sampi_gpu_logit(key));
+    }
+}
+
+/* The window is there, and mostly the end is in it: in one bucket of its histogram, of which the list has the tokens.
+   Else it is above it, or below it, and the sample tells how far from here. */
+static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
+    const uint64_t lo = search->lo;
+    uint64_t n;
+    if (search->above_mass >= search->mass && search->above_count >= search->count) {
+        const uint64_t less = search->above_mass - search->mass;
+        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
+        return sampi_gpu_next_window(h, t, ~sampi_gpu_key(st->max, 0), lo - 1, true);
+    }
+    const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
+    const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
+    search->before = search->above_count;
+    search->mass = sampi_gpu_remaining(search->mass, search->above_mass);
+    search->count = sampi_gpu_remaining(search->count, search->above_count);
+    if (below) {
+        const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
+        return sampi_gpu_next_window(h, t, lo, end, true);
+    }
+    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums have come since */
+        sampi_gpu_sample(h);
+        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
+        return sampi_gpu_next_window(h, t, lo, end, true);
+    }
+    if (few) return sampi_gpu_search_window(h, lo, end, true);
+    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE, h->a->mass + h->row * SAMPI_BUCKETS);
+    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
+    sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
+    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
 }
 
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
-   are the place of its last token. First in the list of the first tokens; then among all, by histograms: of all codes,
-   of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of the prefix itself is made,
-   if it is short: what the sampler keeps is then complete. Between two passes search.stage remembers where it was; a
-   step must ask for the same prefix until it gets it, and nothing else meanwhile. */
+   are the place of its last token. First in the list of the first tokens; then, by mass, in windows; then among all, by
+   histograms: of all codes, of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of
+   the prefix itself is made, if it is short and no draw is made ahead: what the sampler keeps is then complete. Between
+   two passes search.stage remembers where it was; a step must ask for the same prefix until it gets it, and nothing
+   else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -2152,7 +2538,12 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == SAMPI_SEARCH_IDLE) {
+    if (search->stage == SAMPI_SEARCH_WINDOW) { /* which may have come before these were known */
+        search->mass = mass;
+        search->count = count;
+        search->before = 0;
+        if ((known = sampi_gpu_search_in_window(h)) != 1) return known;
+    } else if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
         /* kept here: a later call must search for the same, whatever it is given */
@@ -2160,6 +2551,8 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         search->count = count;
         search->before = 0;
         known = sampi_gpu_prefix_of_list(h);
+        if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
+        if (known == 1) search->tries = 0;
         if (known != SAMPI_GPU_DECLINED) return known;
         /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
@@ -2179,6 +2572,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
     search->stage = SAMPI_SEARCH_IDLE;
+    search->tries = 0;
     return 1;
 }
 
@@ -2246,21 +2640,6 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
    The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
    own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
    begun. */
-
-/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. All lanes do the same here: a
-   single token is asked for. */
-static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
-{
-    uint32_t lo = 0, hi = h->job->n_ids;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if ((uint32_t)h->changed_id[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
-}
 
 /* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
    token that a draw has come upon, which is on no list. */
@@ -2349,7 +2728,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
         *key = sampi_gpu_list_draw(h, step);
         return 1;
     }
-    if (!st->drawn) {
+    if (!st->drawn && st->ahead != SAMPI_GPU_AHEAD_MADE) {
         st->drawn = true;
         st->pass = SAMPI_PASS_DRAW;
         return 0;
@@ -2773,7 +3152,7 @@ static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s)
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_require_sums(h);
+    int known = sampi_gpu_require_sums_of(h, step->share);
     if (known != 1) return known;
     uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, mass = sampi_mass_of(step->share, st->z);
     known = sampi_gpu_require_prefix(h, false, 0.0, mass ? mass : 1, min_keep ? min_keep : 1);
@@ -3619,9 +3998,11 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const float max = st->max;
     const double scale = st->scale;
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const bool sums = pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_WINDOW;
+    const float window_top = st->search.top, floor = st->search.floor;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
     float top = -INFINITY, low = INFINITY;
-    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3, s4, s5) reduction(max : top) reduction(min : low))
     SAMPI_LANES
     {
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
@@ -3631,6 +4012,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
+                s4 += once * x.sum[4], s5 += once * x.sum[5];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
             }
@@ -3640,9 +4022,13 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
             if (sampi_masked(l)) continue;
             top = l > top ? l : top;
             low = l < low ? l : low;
-            if (pass == SAMPI_PASS_SUMS) {
-                uint64_t w = sampi_weight(max, l);
+            if (sums) {
+                const uint64_t w = sampi_weight(max, l);
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
+                if (l > window_top)
+                    s3 += w, s4++;
+                else if (l >= floor)
+                    s5 += w;
             }
             if (pass == SAMPI_PASS_SIGMA) {
                 sampi_gpu_squares sum = { s0, s1, s2, s3 };
@@ -3652,7 +4038,8 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         }
     }
     if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
-    if (pass == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (sums) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (pass == SAMPI_PASS_WINDOW) st->search.above_mass = s3, st->search.above_count = s4, st->search.in_mass = s5;
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
@@ -3667,6 +4054,7 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
     const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
+    const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &st->n_list;
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -3676,6 +4064,8 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
+        if (pass == SAMPI_PASS_WINDOW) in = c[i].l <= search->top && c[i].l >= search->floor;
+        if (pass == SAMPI_PASS_WINDOW && in) sampi_gpu_into_window(&window, key);
         if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
@@ -3705,8 +4095,10 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
-    if (listing || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
+    const bool window = pass == SAMPI_PASS_WINDOW;
+    if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
+        sampi_gpu_end_sums(h);
+    if (listing || window || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;

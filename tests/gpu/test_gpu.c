@@ -625,6 +625,63 @@ static bool long_rows(void)
     return stage_free(&t, good, "long rows");
 }
 
+/* Nuclei far longer than a list: where they end, by log-probabilities of what is left, and in how many passes over a row
+   this is found (2 to 5 by each shape, if the sample is right). Rows: flat ones, steep ones, ties, and changed tokens. */
+static samp_sampler *nucleus_chain(int shape, uint64_t seed)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_logit_bias bias[400];
+    for (int i = 0; i < 400; i++) bias[i].token = 77 * i, bias[i].bias = (float)(i % 7) * 0.4f - 1.2f;
+    if (shape == 2) samp_chain_add(chain, samp_init_temp(1.3f));
+    if (shape == 3) samp_chain_add(chain, samp_init_logit_bias(128256, 400, bias));
+    if (shape == 5) samp_chain_add(chain, samp_init_xtc(1.0f, 0.001f, 1, seed));
+    samp_chain_add(chain, samp_init_top_p(shape == 1 ? 0.6f : 0.95f, shape == 6 ? 110000 : 1));
+    if (shape == 4) samp_chain_add(chain, samp_init_min_p(0.001f, 1));
+    if (shape != 1 && shape != 2) samp_chain_add(chain, samp_init_temp(0.8f));
+    samp_chain_add(chain, samp_init_dist(seed));
+    return chain;
+}
+
+static bool long_nuclei(void)
+{
+    enum { ROWS = 2, N = 128256, KINDS = 5 };
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.n_vocab = N;
+    l.n_rows = ROWS;
+    l.data = t.data;
+    for (int kind = 0; kind < KINDS && good; kind++)
+        for (int shape = 0; shape < 7 && good; shape++) {
+            source s = source_seed((uint64_t)(700 + kind * 10 + shape));
+            const int type = shape == 2 ? 2 : 0;
+            const samp_gpu_perf_data before = samp_gpu_perf(t.gpu[type]);
+            l.dtype = dtypes[type];
+            for (size_t i = 0; i < ROWS * N; i++) {
+                static const float spread[KINDS] = { 1.0f, 2.0f, 0.0f, 0.01f, 1.0f };
+                float x = (float)normal_fast(&s) * spread[kind];
+                if (kind == 2) x = 12.0f - (float)log(1.0 + uniform(&s) * N);
+                if (kind == 4) x = (float)(int)(x * 3.0f);
+                store(l.dtype, t.data, i, x);
+            }
+            for (size_t r = 0; r < ROWS; r++) {
+                t.steps[r] = nucleus_chain(shape, r);
+                t.fast[r] = samp_clone(t.steps[r]);
+            }
+            for (int i = 0; i < 3 && good; i++) {
+                t.with_logprobs = i == 2;
+                good = play_batch(&t, type, &l);
+                const uint64_t passes = samp_gpu_perf(t.gpu[type]).n_passes - before.n_passes;
+                if (i == 1 && kind < 4 && shape < 4 && SAMP_GPU_LIST == 4096 && type == 0 && !no_kernels)
+                    good &= passes <= 2 * ROWS * 3 + 2;
+                if (!good) printf("  kind %d, shape %d: %" PRIu64 " passes\n", kind, shape, passes);
+            }
+            free_chains(&t, ROWS);
+        }
+    return stage_free(&t, good, "long nuclei");
+}
+
 /* A chain may change sides between any two tokens. */
 static bool sides_change(void)
 {
@@ -1557,6 +1614,7 @@ static bool errors(void)
     X(sigma_at_the_cut)                                                                                              \
     X(above_the_maximum)                                                                                             \
     X(sides_change)                                                                                                  \
+    X(long_nuclei)                                                                                                   \
     X(long_rows)
 
 int main(int argc, char **argv)
