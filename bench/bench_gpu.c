@@ -5,6 +5,7 @@
  *
  *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: the kernels on the host, to see that
  *                                    this program works; its figures mean nothing
+ *   bench_gpu --passes [--host]      passes over a row of 128,256 tokens: the mean of 32 rows; of one on a device
  *   bench_gpu --host-work            what the host does for 256 rows around the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* clock_gettime */
@@ -219,6 +220,40 @@ static void report(bench *b, const char *dtype, const char *kind)
     }
 }
 
+/* A row a batch, and its passes counted. */
+static void count_passes(void)
+{
+    enum { N_VOCAB = 128256 };
+    samp_gpu_config config = { where, 1, N_VOCAB, SAMP_F32, true, false, 0 };
+    const int n_rows = where == 0 ? 1 : 32;
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    float *x = (float *)memory(N_VOCAB * sizeof *x);
+    void *there = device_memory(N_VOCAB * sizeof *x);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = there;
+    l.n_rows = 1;
+    l.n_vocab = N_VOCAB;
+    if (!gpu || !there) fail("no context");
+    for (int kind = 0; kind < COUNT(kind_name); kind++)
+        for (int chain = 0; chain < 4; chain++) {
+            uint64_t before = samp_gpu_perf(gpu).n_passes;
+            for (int r = 0; r < n_rows; r++) {
+                samp_sampler *c = make_chain(chain, (uint64_t)r);
+                samp_token token;
+                make_rows(x, 1, N_VOCAB, kind);
+                to_device(there, x, N_VOCAB * sizeof *x);
+                if (samp_gpu_sample_batch(gpu, &c, &l, &token)) fail("a batch failed");
+                samp_free(c);
+            }
+            printf("%-8s %-34s %.2f passes\n", kind_name[kind], chain_name[chain],
+                   (double)(samp_gpu_perf(gpu).n_passes - before) / n_rows);
+            fflush(stdout);
+        }
+    samp_gpu_free(gpu);
+    free(x);
+}
+
 /* Chains to the stage, the stage's copy, and tokens into the chains: the kernels between them run on the host and are
    not counted, but they and the rows do push the chains out of the nearer caches. */
 static void host_work(const char *name, float repeat)
@@ -268,7 +303,7 @@ static void host_work(const char *name, float repeat)
 
 int main(int argc, char **argv)
 {
-    bool quick = false;
+    bool quick = false, passes = false;
     if (argc > 1 && !strcmp(argv[1], "--host-work")) {
         host_work("default chain", 1.0f);
         host_work("default chain with penalties", 1.1f);
@@ -276,11 +311,16 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++) {
         quick |= !strcmp(argv[i], "--quick");
+        passes |= !strcmp(argv[i], "--passes");
         if (!strcmp(argv[i], "--host")) where = SAMP_GPU_HOST;
     }
     if (where == 0 && !samp_gpu_available()) {
         printf("no device\n");
         return 77;
+    }
+    if (passes) {
+        count_passes();
+        return 0;
     }
     bench b;
     memset(&b, 0, sizeof b);
