@@ -498,6 +498,10 @@ bench-gpu: gpu
 bench-gpu-host: $(GPU)/bench_host
 	@./$(GPU)/bench_host --host-work
 
+## bench-gpu-passes: passes over a row of every kind and chain, counted by the kernels on the host
+bench-gpu-passes: $(GPU)/bench_host
+	@./$(GPU)/bench_host --passes --host
+
 $(GPU)/bench_host: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O3 $(C11) $< -o $@ -lm
 
@@ -735,6 +739,6 @@ $(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
-        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
+        gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-bench test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi play test-play
