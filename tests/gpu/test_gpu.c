@@ -625,6 +625,31 @@ static bool long_rows(void)
     return stage_free(&t, good, "long rows");
 }
 
+/* Few more tokens than a short list holds, nearly equal, and many of them changed: so that each one that counts twice,
+   or not at all, is often drawn in another's place. */
+static bool changed_at_the_end(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_rows = 1;
+    for (int i = 0; i < (on_device ? 20 : 3000) && good; i++) {
+        source s = source_seed(5000 + (uint64_t)i);
+        samp_logit_bias bias[64];
+        l.n_vocab = 100 + below(&s, 80);
+        for (int k = 0; k < 64; k++) bias[k].token = 32 + k, bias[k].bias = 0.001f * (float)k;
+        for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, 0.01f * (float)normal_fast(&s));
+        t.steps[0] = chain_of(samp_init_logit_bias((int32_t)l.n_vocab, 64, bias),
+                              samp_init_top_p(0.3f + 0.6f * (float)uniform(&s), 1), samp_init_dist((uint64_t)i));
+        t.fast[0] = samp_clone(t.steps[0]);
+        good = play_batch(&t, 0, &l);
+        free_chains(&t, 1);
+    }
+    return stage_free(&t, good, "changed at the end");
+}
+
 /* Nuclei far longer than a list: where they end, by log-probabilities of what is left, and in how many passes over a row
    this is found (two or three, if the sample is right). Rows: flat ones, steep ones, ties, and changed tokens. */
 static samp_sampler *nucleus_chain(int shape, size_t n, uint64_t seed)
@@ -1614,6 +1639,7 @@ static bool errors(void)
     X(sigma_at_the_cut)                                                                                              \
     X(above_the_maximum)                                                                                             \
     X(sides_change)                                                                                                  \
+    X(changed_at_the_end)                                                                                            \
     X(long_nuclei)                                                                                                   \
     X(long_rows)
 
