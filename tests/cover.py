@@ -19,7 +19,8 @@ LIBS = ["-lcmocka", "-lm", "-lpthread"]
 IN_FULL = {"test_fast": "test_long_rows_of_llama", "test_gpu": "host"}
 AS_ALWAYS = ("test_shards", "test_drafts", "test_constraints", "test_peers", "test_state")
 # fuzzers whose corpora and so many random inputs are played too, as make ci does
-FUZZERS = ("fuzz_shard_merge", "fuzz_grammar_text", "fuzz_grammar_saved", "fuzz_grammar_walk")
+FUZZERS = ("fuzz_shard_merge", "fuzz_grammar_text", "fuzz_grammar_saved", "fuzz_grammar_walk", "fuzz_chain", "fuzz_calls",
+           "fuzz_state", "fuzz_kv", "fuzz_llama", "fuzz_batch")
 RANDOM_INPUTS = 2000
 HEADERS = ("sampling.h", "sampling_gpu.h")
 

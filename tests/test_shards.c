@@ -882,6 +882,35 @@ static samp_sampler *typical_sigma(void)
     return chain_of(samp_init_typical(0.9f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
 }
 static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
+/* Where many are left, and then nothing is known of them any more: not even the maximum. */
+static samp_sampler *forgetful(samp_sampler *s)
+{
+    static const samp_logit_bias bias[] = { { 3, 2.0f }, { 17, -1.5f } };
+    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_logit_bias(LONG_VOCAB, 2, bias), s);
+}
+static samp_sampler *forgets_dist(void) { return forgetful(samp_init_dist(41)); }
+static samp_sampler *forgets_gumbel(void) { return forgetful(samp_init_gumbel(42)); }
+static samp_sampler *forgets_mirostat(void) { return forgetful(samp_init_mirostat_v2(43, 9.0f, 0.1f)); }
+static samp_sampler *forgets_min_p(void)
+{
+    samp_sampler *chain = forgetful(samp_init_min_p(1e-3f, 0));
+    samp_chain_add(chain, samp_init_dist(44));
+    return chain;
+}
+static samp_sampler *forgets_smoothing(void)
+{
+    samp_sampler *chain = forgetful(samp_init_smoothing(0.2f, 4.0f)); /* after which the largest may be another one */
+    samp_chain_add(chain, samp_init_smoothing(0.3f, 1.5f));
+    samp_chain_add(chain, samp_init_dist(45));
+    return chain;
+}
+static samp_sampler *forgets_greedy(void) { return forgetful(samp_init_greedy()); }
+static samp_sampler *forgets_top_k(void)
+{
+    samp_sampler *chain = forgetful(samp_init_top_k(1200));
+    samp_chain_add(chain, samp_init_dist(46));
+    return chain;
+}
 static samp_sampler *eta_greedy(void)
 {
     return chain_of(samp_init_eta(1e-3f, 0), samp_init_p_less(1.0f, 0), samp_init_greedy());
@@ -891,11 +920,12 @@ static void test_more_chains(void **state)
 {
     (void)state;
     static samp_sampler *(*const make[])(void) = {
-        softmax_dist,  dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
-        top_k_gumbel,  top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
-        top_p_top_k,   top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
-        smoothing,     sigma_twice,     xtc_kept,         eta_greedy,       min_p_sigma,   top_p_sigma,
-        typical_sigma, top_p_dynamic,   typical_eta,      top_p_p_less,     three_nuclei,
+        softmax_dist,   dist_top_k,       dist_twice,       greedy_temp,       gumbel,         gumbel_top_k,
+        top_k_gumbel,   top_k_mirostat,   mirostat_few,     mirostat_many,     temp_mirostat,  adaptive_off,
+        top_p_top_k,    top_p_top_k_all,  top_p_min_p_keep, top_p_min_p_more,  typical_top_p,  temp_ext_alone,
+        smoothing,      sigma_twice,      xtc_kept,         eta_greedy,        min_p_sigma,    top_p_sigma,
+        typical_sigma,  top_p_dynamic,    typical_eta,      top_p_p_less,      three_nuclei,   forgets_dist,
+        forgets_gumbel, forgets_mirostat, forgets_min_p,    forgets_smoothing, forgets_greedy, forgets_top_k,
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
@@ -1323,27 +1353,46 @@ static uint32_t changed_word(uint32_t x, int how)
     return how < 7 ? words[how] : how == 7 ? x + 1 : how == 8 ? x - 1 : x ^ 0x80000000u;
 }
 
-/* Ranks of which one has said something else, or that were told so: they go on alike, and come to an end with tokens that
-   there are, or with a status. False: there is no such round, or no such word. */
-static bool play_changed(const traffic *t, uint64_t number, const change *c)
+/* Two ranks that have begun with two rows. */
+static world *begin_two(samp_sampler *(*make)(void), uint64_t number, source *s)
 {
-    source s = source_seed(test_seed() + number);
     world *w = (world *)calloc(1, sizeof *w);
-    unsigned char *bytes[MAX_RANKS];
-    size_t n[MAX_RANKS] = { 0 };
-    bool met = false;
     w->n_vocab = w->stride = 1500;
     w->n_ranks = 2;
     w->n_rows = 2;
     w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
     for (size_t r = 0; r < w->n_rows; r++) {
-        w->one[r] = t->make();
-        make_long_row(&s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
+        w->one[r] = make ? make() : possible_chain(s, w->n_vocab);
+        make_long_row(s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
     }
-    if (number % 3 == 0) make_told(w, &s);
-    make_ranks(w, &s);
+    if (number % 3 == 0) make_told(w, s);
+    make_ranks(w, s);
     for (size_t k = 0; k < 2; k++)
         assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+    return w;
+}
+
+/* Both ranks have come to the same end: a token that there is, or a status. */
+static void end_two(world *w)
+{
+    for (size_t r = 0; r < w->n_rows; r++) {
+        assert_int_equal(w->out[0][r], w->out[1][r]);
+        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
+        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
+    }
+    drop_world(w);
+    free(w);
+}
+
+/* Ranks of which one has said something else, or that were told so: they go on alike. False: there is no such round, or
+   no such word. */
+static bool play_changed(const traffic *t, uint64_t number, const change *c)
+{
+    source s = source_seed(test_seed() + number);
+    world *w = begin_two(t->make, number, &s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    bool met = false;
     for (unsigned round = 0;; round++) {
         for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
         assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
@@ -1358,13 +1407,7 @@ static bool play_changed(const traffic *t, uint64_t number, const change *c)
         int status = samp_shard_take(w->shard[0]);
         assert_int_equal(samp_shard_take(w->shard[1]), status);
     }
-    for (size_t r = 0; r < w->n_rows; r++) {
-        assert_int_equal(w->out[0][r], w->out[1][r]);
-        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
-        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
-    }
-    drop_world(w);
-    free(w);
+    end_two(w);
     return met;
 }
 
@@ -1382,6 +1425,86 @@ static void test_changed_words(void **state)
                 change c = { round, word, (int)(number % N_CHANGES), number / N_CHANGES % 2 == 0 };
                 for (; c.how < N_CHANGES; c.how += every) met = play_changed(&TRAFFIC[i], number++, &c);
             }
+    }
+}
+
+/* A number of n bytes that is nearly right, or at an edge of what it may be. */
+static uint64_t other_number(source *s, uint64_t x, size_t n, size_t n_vocab)
+{
+    static const uint32_t floats[] = {
+        0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff7fffffu, 0x7f7fffffu, 0, 0x41200000u
+    };
+    const uint64_t sizes[] = { 0,         1,          n_vocab - 1, n_vocab, n_vocab + 1, SAMPI_ONE - 1,
+                               SAMPI_ONE, UINT64_MAX, x / 2,       2 * x };
+    if (percent(s, 30)) return percent(s, 50) ? x + 1 : x - 1;
+    return n == 4 && percent(s, 80) ? floats[below(s, TEST_COUNT(floats))] : sizes[below(s, TEST_COUNT(sizes))];
+}
+
+/* One number of one parcel of a message is another one, or the parcel has fewer entries; the message is whole. */
+static void change_parcel(unsigned char *bytes, size_t n, size_t n_vocab, source *s)
+{
+    const size_t n_parcels = sampi_wire_u32(bytes + SAMPI_AT_PARCELS);
+    size_t at = SAMPI_SHARD_HEAD, left = below(s, n_parcels + 1);
+    sampi_parcel p;
+    do
+        if (!sampi_next_of_message(bytes, n, &at, &p)) return;
+    while (left-- > 0 && at < n);
+    const size_t fields = SAMPI_PARCEL_SIZES[p.kind].fields;
+    unsigned char *number = p.fields;
+    size_t wide = fields && percent(s, 50) ? 8 : 4, entry = p.n ? below(s, percent(s, 50) ? p.n
+                                                                           : p.n < 3      ? p.n
+                                                                                          : 3)
+                                                                : 0;
+    if (p.n && percent(s, 10)) {
+        size_t fewer = below(s, p.n);
+        memset(sampi_parcel_entry(&p, fewer), 0, (p.n - fewer) * p.entry);
+        if (p.kind != SAMPI_PARCEL_HIST && p.kind != SAMPI_PARCEL_TOP) sampi_set_entries(&p, fewer);
+        return;
+    }
+    if (fields && (p.n == 0 || percent(s, 50))) {
+        number += below(s, fields / wide) * wide;
+    } else if (p.n) {
+        static const struct {
+            uint8_t at, wide;
+        } parts[SAMPI_N_PARCELS][3] = { [SAMPI_PARCEL_TOP] = { { 0, 4 }, { 0, 4 }, { 0, 4 } },
+                                        [SAMPI_PARCEL_LIST] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_HIST] = { { 0, 8 }, { 8, 3 }, { 0, 8 } },
+                                        [SAMPI_PARCEL_RUNS] = { { 0, 3 }, { 3, 4 }, { 7, 3 } },
+                                        [SAMPI_PARCEL_NEAR] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_SEGS] = { { 0, 3 }, { 3, 8 }, { 11, 8 } },
+                                        [SAMPI_PARCEL_RAW] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_LEFT] = { { 0, 3 }, { 3, 4 }, { 3, 4 } } };
+        size_t part = below(s, 3);
+        number = sampi_parcel_entry(&p, entry) + parts[p.kind][part].at;
+        wide = parts[p.kind][part].wide;
+    } else {
+        return;
+    }
+    sampi_wire_put(number, other_number(s, sampi_wire_get(number, wide), wide, n_vocab), wide);
+}
+
+/* Numbers of merged messages, as they may be or not: ranks that are told the same go on alike. */
+static void test_changed_parcels(void **state)
+{
+    (void)state;
+    const uint64_t n_cases = cases(200000, 3000);
+    real_rows_load(REAL_ROWS_PATH);
+    for (uint64_t i = 0; i < n_cases; i++) {
+        source s = source_seed(test_seed() + 5000000 + i);
+        world *w = begin_two(i % 4 ? TRAFFIC[i % TEST_COUNT(TRAFFIC)].make : NULL, i, &s);
+        unsigned char *bytes[MAX_RANKS];
+        size_t n[MAX_RANKS] = { 0 }, quiet = below(&s, 4);
+        for (unsigned round = 0;; round++) {
+            for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+            assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
+            if (!bytes[0]) break;
+            assert_true(exchange(w, bytes, n, &s));
+            if (round >= quiet && percent(&s, 60)) change_parcel(bytes[1], n[1], w->n_vocab, &s);
+            memcpy(bytes[0], bytes[1], n[0]);
+            int status = samp_shard_take(w->shard[0]);
+            assert_int_equal(samp_shard_take(w->shard[1]), status);
+        }
+        end_two(w);
     }
 }
 
@@ -1557,8 +1680,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
         cmocka_unit_test(test_arguments),      cmocka_unit_test(test_statuses_are_merged),
         cmocka_unit_test(test_merge),          cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),  cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),      cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_changed_words),  cmocka_unit_test(test_changed_parcels),
+        cmocka_unit_test(test_lost_status),    cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
