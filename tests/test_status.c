@@ -1138,6 +1138,32 @@ static void test_tokenize_boasts(void **state)
     samp_free(chain);
 }
 
+/* One that finds nothing, or says that it failed: there is no such breaker, and no tail of a token's text is one. */
+static int32_t n_said;
+static int32_t failing_tokenize(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab, (void)text, (void)n, (void)out, (void)n_max;
+    return n_said;
+}
+
+static void test_tokenize_fails(void **state)
+{
+    (void)state;
+    static const char *const breakers[] = { "bc" };
+    static const int32_t says[] = { 0, -1, INT32_MIN };
+    samp_vocab vocab = letters;
+    vocab.tokenize = failing_tokenize;
+    unsigned char bytes[2][4096];
+    for (size_t i = 0; i < TEST_COUNT(says); i++) {
+        n_said = says[i];
+        samp_sampler *s = samp_init_dry(&vocab, 64, 0.8f, 1.75f, 1, -1, breakers, 1);
+        assert_ok(samp_status(s, NULL));
+        assert_ok(samp_state_save(s, bytes[i > 0], sizeof *bytes)); /* its fingerprint reads all breakers */
+        if (i) assert_memory_equal(bytes[0], bytes[1], samp_state_size(s));
+        samp_free(s);
+    }
+}
+
 /* Nothing sets errno, whatever it is given; without SAMP_CLOCK no time is measured. */
 static void test_errno(void **state)
 {
@@ -1185,7 +1211,8 @@ int main(void)
         cmocka_unit_test(test_custom_fails_accept), cmocka_unit_test(test_errno),
         cmocka_unit_test(test_custom_nonsense),     cmocka_unit_test(test_custom_positive),
         cmocka_unit_test(test_custom_breaks),       cmocka_unit_test(test_doubled_ids),
-        cmocka_unit_test(test_tokenize_boasts),     cmocka_unit_test(test_custom_breaks_draft),
+        cmocka_unit_test(test_tokenize_boasts),     cmocka_unit_test(test_tokenize_fails),
+        cmocka_unit_test(test_custom_breaks_draft),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }
