@@ -1632,8 +1632,90 @@ static void test_nodes(void **state)
     }
 }
 
-static sampi_node
-build_own_and(sampi_tree *t) /* what can't be told by one byte after another: a rule within itself */
+/* Deep in rules that call themselves, where what has been left is swept up between two tokens: without memory for that
+   all goes on. With little room and no memory at once too, and on the way back. */
+static void test_swept(void **state)
+{
+    (void)state;
+    enum { DEEP = 200 };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"[\" root root \"]\" | \"x\"");
+    for (int round = 0; round < 30; round++) {
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        source rng = source_stream(100 + (uint64_t)round);
+        char text[5 * DEEP];
+        int n = DEEP;
+        for (int i = 0; i < DEEP; i++) text[i] = round % 3 && below(&rng, 4) == 0 ? '[' : '(';
+        text[n++] = 'x';
+        for (int i = DEEP; i-- > 0;) {
+            if (text[i] == '[') text[n++] = 'x';
+            text[n++] = text[i] == '[' ? ']' : ')';
+        }
+        for (int i = 0; i < n; i++) {
+            if (round % 2) afflict(s, LITTLE_ROOM, 20 * round);
+            afflict(s, NO_BLOCK, 1 + (round + i) % 9);
+            int hard = samp_accept(s, text[i]);
+            relieve(s);
+            if (hard) assert_true(hard == SAMP_E_NOMEM || (round % 2 && hard == SAMP_E_FULL));
+            if (hard) assert_ok(samp_accept(s, text[i]));
+            assert_num(samp_grammar_is_complete(s), i == n - 1);
+        }
+        assert_status(samp_accept(s, 'x'), SAMP_E_RANGE);
+        samp_free(s);
+    }
+    samp_grammar_free(g);
+}
+
+/* samp_grammar_sample under hardship: the token that it gives else, or a status, and the grammar is where it was. */
+static void test_hard_sample(void **state)
+{
+    (void)state;
+    static const char *const words_of[] = { "{", "[" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    int n_hard = 0;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        samp_sampler *chain = grammar_chain(NULL, SAMP_RNG_PHILOX),
+                     *s = lazy ? samp_init_grammar_lazy(vocab_index, g, words_of, 2, NULL, 0)
+                               : samp_init_grammar(vocab_index, g);
+        float logits[N_VOCAB];
+        source rng = source_stream(14);
+        for (int step = 0; step < 25; step++) {
+            uint32_t bits[2][N_MASK];
+            test_logits(&rng, logits, N_VOCAB, 2.0);
+            if (lazy && step == 3) logits['{'] = 30.0f;
+            samp_sampler *before = samp_clone(s), *chain_before = samp_clone(chain);
+            samp_token want = samp_grammar_sample(chain, s, logits, N_VOCAB);
+            assert_true(want >= 0);
+            assert_ok(samp_grammar_mask(before, bits[0]));
+            for (int i = 0; i < 36; i++) {
+                samp_sampler *hard_s = samp_clone(before), *hard_chain = samp_clone(chain_before);
+                assert_ok(samp_reserve(hard_chain, N_VOCAB));
+                afflict(hard_s, (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
+                samp_token token = samp_grammar_sample(hard_chain, hard_s, logits, N_VOCAB);
+                relieve(hard_s);
+                if (token < 0) {
+                    assert_true(token == SAMP_E_NOMEM || token == SAMP_E_FULL);
+                    assert_ok(samp_grammar_mask(hard_s, bits[1]));
+                    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+                    n_hard++;
+                } else {
+                    assert_num(token, want);
+                }
+                samp_free(hard_s);
+                samp_free(hard_chain);
+            }
+            samp_free(before);
+            samp_free(chain_before);
+            if (want == EOG) samp_reset(s);
+        }
+        samp_free(s);
+        samp_free(chain);
+    }
+    assert_true(n_hard > 100);
+    samp_grammar_free(g);
+}
+
+/* What can't be told by one byte after another: a rule within itself. */
+static sampi_node build_own_and(sampi_tree *t)
 {
     int32_t rule = sampi_tree_rule(t, "r", 1);
     sampi_node body = sampi_tree_alt(
@@ -2226,6 +2308,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_hardship),
+        cmocka_unit_test(test_swept),
+        cmocka_unit_test(test_hard_sample),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_beyond_vocabulary),
         cmocka_unit_test(test_two_masks),

@@ -1042,15 +1042,14 @@ static void test_no_memory(void **state)
 static void test_one_row_is_wrong(void **state)
 {
     (void)state;
-    for (int wrong = 0; wrong < 6; wrong++) {
+    for (int wrong = 0; wrong < 9; wrong++) {
         source s = source_stream(100 + (uint64_t)wrong);
         world *w = small_world(&s);
         size_t rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
         float *x = (float *)w->owned[rank][0];
         samp_logits logits = whole(w);
-        static const int statuses[] = {
-            SAMP_E_NAN, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_NULL
-        };
+        static const int statuses[] = { SAMP_E_NAN,  SAMP_E_NAN,   SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE,
+                                        SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_RANGE, SAMP_E_NULL };
         int status = statuses[wrong];
         if (wrong >= 4) make_told(w, &s);
         if (wrong == 0) x[w->length[rank] - 1] = NAN;
@@ -1060,6 +1059,9 @@ static void test_one_row_is_wrong(void **state)
             w->slice[k].logprobs = w->told[k];
             if (wrong == 4) w->told[k][0].raw.n_top = SAMP_MAX_TOP_LOGPROBS + 1;
             if (wrong == 5) w->told[k][0].processed.n_top = 1, w->told[k][0].processed.top_logprobs = NULL;
+            if (wrong == 6) w->told[k][0].raw.n_top = -1;
+            if (wrong == 7) w->told[k][0].processed.n_top = -1;
+            if (wrong == 8) w->told[k][0].raw.n_top = 2, w->told[k][0].raw.top_logprobs = NULL;
             if (wrong == 2) samp_chain_add(w->chain[k][0], samp_init_top_p(7.0f, 0));
             for (size_t i = 0; i < w->length[k] && wrong == 3; i++) ((float *)w->owned[k][0])[i] = -INFINITY;
         }
@@ -1120,6 +1122,83 @@ static int alone(void *user, void *bytes, size_t n, samp_merge merge)
     return user ? -99 : 0;
 }
 
+/* The same by the other callback. */
+static int alone_gathers(void *user, const void *bytes, size_t n, void *all)
+{
+    (void)user;
+    memcpy(all, bytes, n);
+    return 0;
+}
+
+/* Fails at its last call. */
+static int alone_until(void *user, void *bytes, size_t n, samp_merge merge)
+{
+    (void)bytes, (void)n, (void)merge;
+    return --*(int *)user == 0 ? SAMP_E_FULL : 0;
+}
+
+/* One shard for batches of more rows and of fewer, of longer lists, and by both callbacks: what it has made room for
+   stays, and is enough for each. */
+static void test_reused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_rows;
+        samp_sampler *(*make)(void);
+        bool gathers;
+    } batches[] = { { 3, usual_chain, false }, { 1, tail_free, false },   { 2, tail_free, true },
+                    { 1, only_dist, true },    { 5, usual_chain, false }, { 2, usual_chain, true },
+                    { 7, tail_free, true },    { 3, only_dist, false } };
+    enum { N = 700, MOST = 7 };
+    float rows[MOST * N];
+    samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
+    for (uint64_t i = 0; i < TEST_COUNT(batches); i++) {
+        source s = source_stream(520 + i);
+        samp_sampler *chain[MOST] = { NULL }, *one[MOST] = { NULL };
+        samp_token out[MOST], want[MOST];
+        samp_logits slice = { .data = rows, .dtype = SAMP_F32, .n_rows = batches[i].n_rows, .n_vocab = N };
+        samp_ranks ranks = { batches[i].gathers ? NULL : alone, batches[i].gathers ? alone_gathers : NULL, NULL };
+        normal_row(&s, rows, MOST * N, 1.0);
+        for (size_t r = 0; r < slice.n_rows; r++) {
+            chain[r] = batches[i].make();
+            one[r] = samp_clone(chain[r]);
+        }
+        assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_OK);
+        assert_int_equal(samp_sample_batch(one, &slice, want), SAMP_OK);
+        for (size_t r = 0; r < slice.n_rows; r++) {
+            assert_int_equal(out[r], want[r]);
+            samp_free(chain[r]);
+            samp_free(one[r]);
+        }
+    }
+    samp_shard_free(shard);
+}
+
+/* Of three groups of rows the second one fails: its rows and those behind it have the status, and have not moved. */
+static void test_late_failure(void **state)
+{
+    (void)state;
+    enum { N = 40, ROWS = 300 };
+    float *rows = (float *)malloc(ROWS * N * sizeof *rows);
+    source s = source_stream(540);
+    normal_row(&s, rows, ROWS * N, 1.0);
+    samp_sampler *chain[ROWS];
+    samp_token out[ROWS];
+    for (int r = 0; r < ROWS; r++) chain[r] = only_greedy();
+    samp_logits slice = { .data = rows, .dtype = SAMP_F32, .n_rows = ROWS, .n_vocab = N };
+    samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
+    int calls = 3; /* a group of greedy takes two rounds */
+    samp_ranks ranks = { alone_until, NULL, &calls };
+    assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_E_FULL);
+    for (int r = 0; r < ROWS; r++) {
+        if (r >= SAMPI_SHARD_ROWS) assert_int_equal(out[r], SAMP_E_FULL);
+        if (r < SAMPI_SHARD_ROWS) assert_int_equal(out[r], samp_sample(chain[r], rows + r * N, N));
+        samp_free(chain[r]);
+    }
+    samp_shard_free(shard);
+    free(rows);
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -1151,6 +1230,10 @@ static void test_arguments(void **state)
     assert_int_equal(samp_sample_sharded(NULL, &ranks, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_sample_sharded(shard, NULL, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_shard_begin(NULL, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_shard_begin(shard, chain, NULL, out),
+                     SAMP_OK); /* all ranks are told in the first message */
+    assert_non_null(samp_shard_message(shard, &n));
+    assert_int_equal(samp_shard_take(shard), SAMP_E_NULL);
     assert_int_equal(samp_shard_take(NULL), SAMP_E_NULL);
     assert_null(samp_shard_message(NULL, &n));
     assert_null(samp_shard_message(shard, NULL));
@@ -1335,6 +1418,55 @@ static void test_merge_ties(void **state)
         same_merges(m[0], m[1], m[2], size);
     }
     assert_true(whole > n_cases); /* of three times as many */
+}
+
+/* A message of these parcels, each with so much room and all of it zeros; its size. */
+static size_t make_message(unsigned char *m, const sampi_parcel_kind *kind, const size_t *room, size_t n_parcels)
+{
+    size_t size = SAMPI_SHARD_HEAD;
+    memset(m, 0, 512);
+    sampi_wire_put(m, SAMPI_SHARD_MAGIC, 4);
+    sampi_wire_put(m + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+    sampi_wire_put(m + SAMPI_AT_PARCELS, n_parcels, 4);
+    for (size_t i = 0; i < n_parcels; i++) {
+        sampi_parcel p = sampi_new_parcel(m + size, kind[i], 0, room[i]);
+        if (kind[i] == SAMPI_PARCEL_TOP) sampi_set_entries(&p, room[i]);
+        size += sampi_parcel_size(kind[i], room[i]);
+    }
+    return size;
+}
+
+/* Messages of one length that are whole, but not alike: another number of parcels, others, in another order, more than
+   the head says. A merge of two that are alike has no status. */
+static void test_unlike_messages(void **state)
+{
+    (void)state;
+    static const sampi_parcel_kind kinds[][3] = { { SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE, SAMPI_PARCEL_SUMS },
+                                                  { SAMPI_PARCEL_TOP, SAMPI_PARCEL_SUMS },
+                                                  { SAMPI_PARCEL_SUMS, SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE },
+                                                  { SAMPI_PARCEL_RACE, SAMPI_PARCEL_DRAW, SAMPI_PARCEL_SUMS } };
+    static const size_t room[][3] = { { 0 }, { 12, 0 }, { 0 }, { 0 } }, n[] = { 3, 2, 3, 3 };
+    static unsigned char m[4][512], a[512], b[512];
+    size_t size = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t other = make_message(m[i], kinds[i], room[i], n[i]);
+        assert_true(i == 0 || other == size);
+        assert_true(sampi_message_is_good(m[i], other));
+        size = other;
+    }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            memcpy(a, m[i], size);
+            samp_shard_merge(a, m[k], size);
+            assert_int_equal((int32_t)sampi_wire_u32(a + SAMPI_AT_STATUS), i == k ? SAMP_OK : SAMP_E_FORMAT);
+        }
+    for (int fewer = 0; fewer < 3; fewer++) {
+        memcpy(a, m[0], size);
+        memcpy(b, m[0], size);
+        sampi_wire_put(b + SAMPI_AT_PARCELS, (uint64_t)fewer, 4);
+        samp_shard_merge(a, b, size);
+        assert_int_equal((int32_t)sampi_wire_u32(a + SAMPI_AT_STATUS), SAMP_E_FORMAT);
+    }
 }
 
 /* A word of a message, before it is merged or behind that, is another one. */
@@ -1673,16 +1805,17 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),        cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),    cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),          cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),  cmocka_unit_test(test_changed_parcels),
-        cmocka_unit_test(test_lost_status),    cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),         cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),
+        cmocka_unit_test(test_reused),          cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_merge_ties),      cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_changed_parcels), cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),       cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
