@@ -101,7 +101,7 @@ static bool random_chains(void)
 /* More members than anything on the fast path may have room for. */
 static bool many_members(void)
 {
-    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200 };
+    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200, 256, 257, 300 };
     enum { N = 300 };
     player p;
     bool good = begin(&p, wanted_isa(), N);
@@ -1908,7 +1908,7 @@ static bool arrays(void)
     X(long_rows_of_llama)                                                                                            \
     X(rare_ways)                                                                                                     \
     X(mirostat_cuts_at_the_edge)                                                                                     \
-    X(mirostat_learns_to_the_last_bit) X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles)   \
-        X(sums_in_order) X(sums_of_rows)
+    X(mirostat_learns_to_the_last_bit)                                                                               \
+    X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)
 
 SUITE_MAIN

@@ -613,8 +613,10 @@ static void test_index_bytes(void **state)
     assert_null(samp_vocab_index_map(&vocabulary, bytes, size, &status));
     assert_status(status, SAMP_E_FORMAT);
     bytes[size / 8] ^= 1;
-    assert_null(samp_vocab_index_map(&vocabulary, bytes, size - 4, &status));
-    assert_status(status, SAMP_E_FORMAT);
+    for (size_t n = 0; n < size; n += n < 64 ? 4 : size - 4 - n ? size - 4 - n : 4) {
+        assert_null(samp_vocab_index_map(&vocabulary, bytes, n, &status));
+        assert_status(status, SAMP_E_FORMAT);
+    }
     free(bytes);
 }
 
@@ -1692,6 +1694,18 @@ static void test_hard_sample(void **state)
                 afflict(hard_s, (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
                 samp_token token = samp_grammar_sample(hard_chain, hard_s, logits, N_VOCAB);
                 relieve(hard_s);
+                if (!lazy) { /* the same in a chain */
+                    samp_sampler *with = grammar_chain(samp_clone(before), SAMP_RNG_PHILOX), *twin = samp_clone(with);
+                    assert_ok(samp_reserve(with, N_VOCAB));
+                    afflict(samp_chain_get(with, 0), (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
+                    samp_token in_chain = samp_sample(with, logits, N_VOCAB);
+                    relieve(samp_chain_get(with, 0));
+                    if (in_chain < 0) assert_true(in_chain == SAMP_E_NOMEM || in_chain == SAMP_E_FULL);
+                    if (in_chain < 0) in_chain = samp_sample(with, logits, N_VOCAB);
+                    assert_num(in_chain, samp_sample(twin, logits, N_VOCAB));
+                    samp_free(with);
+                    samp_free(twin);
+                }
                 if (token < 0) {
                     assert_true(token == SAMP_E_NOMEM || token == SAMP_E_FULL);
                     assert_ok(samp_grammar_mask(hard_s, bits[1]));
@@ -1802,7 +1816,13 @@ static void test_beyond_vocabulary(void **state)
     assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
     assert_true(cur.data[0].logit == 1.0f);
     assert_status(samp_sample(chain, logits, MORE), SAMP_E_RANGE);
-    for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 9.0f : -9.0f;
+    for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 90.0f : -9.0f;
+    static const char *const ab[] = { "ab" };
+    samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+    assert_status(samp_grammar_sample(alone, lazy, logits, MORE), SAMP_E_RANGE);
+    assert_num(samp_grammar_is_awaiting(lazy), 1);
+    samp_free(lazy);
+    assert_ok(samp_set_position(alone, 0));
     assert_status(samp_grammar_sample(alone, s, logits, MORE), SAMP_E_RANGE);
     assert_num(samp_get_position(chain), 0);
     assert_num(samp_get_position(alone), 1); /* the first draw counts */
@@ -2017,6 +2037,7 @@ static void test_lazy_patterns(void **state)
         { { "[a\xc3\xa9-\xc3\xbc]x" }, "x\xc3\xa8xax", 1, 4, 6 },
         { { "[]" }, "abc", 1, -1, 0 }, /* nothing can match */
         { { "[]", "c" }, "abc", 1, 2, 3 },
+        { { "([])b|c" }, "abc", 1, 2, 3 },
         { { "\\<(?=" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
         { { "(a" }, NULL, 0, SAMP_E_FORMAT, 0 },
         { { "(a)\\1" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
@@ -2271,6 +2292,12 @@ static void test_lazy_memory(void **state)
     assert_ok(samp_set_grammar_limits(s, 1 << 26, 1 << 24));
     assert_ok(samp_accept(s, 'c'));
     assert_num(samp_grammar_is_complete(s), 1);
+    samp_reset(s);
+    for (int i = 0; i < 60000; i++)
+        assert_ok(samp_accept(s, 'a')); /* room for the text, but not for looking through */
+    assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 24));
+    assert_status(samp_accept(s, 'c'), SAMP_E_FULL);
+    assert_num(samp_grammar_is_awaiting(s), 1);
     samp_free(s);
     samp_grammar_free(g);
 }

@@ -1049,6 +1049,26 @@ static void test_update_vocabulary(void **state)
     }
 }
 
+/* From a chain without an average to one with it, and what infill's vocabulary must have. */
+static void test_update_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q = p;
+    p.mirostat = 2;
+    q.adaptive_target = 0.5f;
+    samp_sampler *chain = build(&p), *other = build(&q);
+    assert_ok(samp_chain_update(chain, &q));
+    same_draws(chain, other);
+    samp_vocab vocab = letters_vocab();
+    vocab.eog = NULL;
+    for (int n = 0; n < 2; n++) {
+        vocab.n_eog = n;
+        samp_sampler *s = samp_init_infill(&vocab);
+        assert_true((samp_status(s, NULL) == SAMP_E_NULL) == (n > 0));
+        samp_free(s);
+    }
+}
+
 /* Breakers are looked for in the vocabulary only if they are needed and not known: not of a dry that is off, nor again
    with an update that leaves them as they are. */
 static void test_update_breakers(void **state)
@@ -1223,6 +1243,7 @@ int main(void)
         cmocka_unit_test(test_update_nested),
         cmocka_unit_test(test_update_breakers),
         cmocka_unit_test(test_update_vocabulary),
+        cmocka_unit_test(test_update_adaptive),
         cmocka_unit_test(test_update_two_of_a_kind),
         cmocka_unit_test(test_update_cost),
         cmocka_unit_test(test_batch_from_params),

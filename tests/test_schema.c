@@ -710,6 +710,16 @@ static void test_in_turn(void **state)
           "[1,2]\n[1,2,3]", "[]\n[null]\n[null,1]\n[1]\n[1,null]", NULL },
         { "{\"allOf\":[{\"maxLength\":3},{\"maxLength\":5},{\"minLength\":2},{\"minLength\":1}]}", "\"ab\"\n\"abc\"",
           "\"a\"\n\"abcd\"", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":{\"maxProperties\":0}},{\"not\":{\"maxProperties\":1}},{\"not\":{"
+          "\"minProperties\":4}},{\"not\":{\"minProperties\":3}}],\"properties\":{\"a\":{},\"b\":{},\"c\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"maxItems\":0}},{\"not\":{\"maxItems\":1}},{\"not\":{"
+          "\"minItems\":4"
+          "}},{\"not\":{\"minItems\":3}}]}",
+          "[1,2]", "[]\n[1]\n[1,2,3]", NULL },
+        { "{\"allOf\":[{\"type\":\"string\",\"minLength\":3},{\"pattern\":\"^[^]{2,4}$\"}]}", "\"abc\"\n\"abcd\"",
+          "\"ab\"\n\"abcde\"", NULL },
         { "{\"allOf\":[{\"maxLength\":3},{\"minLength\":1}]}", "\"a\"\n\"abc\"", "\"\"\n\"abcd\"", NULL },
         { "{\"allOf\":[{\"minLength\":3},{\"minLength\":1}]}", "\"abc\"\n\"abcd\"", "\"\"\n\"ab\"", NULL },
         { "{\"type\":\"object\",\"not\":{\"unevaluatedProperties\":true}}", "", "{}\n{\"a\":1}", NULL },
@@ -915,6 +925,14 @@ static void test_long_places(void **state)
         assert_true(strlen(error.message) < sizeof error.message);
         free(schema);
     }
+    /* 450 schemas that refer to one another, and 12 that must not hold in one another */
+    page many = { 0 };
+    put(&many, "{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for (int i = 0; i < 450; i++) put(&many, "\"a%d\":{\"$ref\":\"#/$defs/a%d\"},", i, i + 1);
+    put(&many, "\"a450\":{}}}");
+    samp_grammar_error far;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, many.text, NULL, &far));
+    assert_status(far.status, SAMP_E_RANGE);
     char *closed = copies("\"any\"}", "}}", 60, "");
     char *deep = copies("", "{\"properties\":{\"abcdefgh\":", 60, "{\"type\":"),
          *schema = copies(deep, "", 0, closed);

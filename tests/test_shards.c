@@ -916,6 +916,65 @@ static samp_sampler *eta_greedy(void)
     return chain_of(samp_init_eta(1e-3f, 0), samp_init_p_less(1.0f, 0), samp_init_greedy());
 }
 
+/* More members than there is room for: no rank can do that, and all say so. */
+static samp_sampler *too_many(void)
+{
+    samp_sampler *chain = samp_chain_init();
+    for (int i = 0; i < 300; i++) samp_chain_add(chain, samp_init_temp(i % 2 ? 1.01f : 0.99f));
+    samp_chain_add(chain, samp_init_dist(47));
+    return chain;
+}
+
+static void test_too_many_members(void **state)
+{
+    (void)state;
+    source s = source_stream(610);
+    world *w = (world *)calloc(1, sizeof *w);
+    w->n_vocab = w->stride = 60;
+    w->n_ranks = 2;
+    w->n_rows = 1;
+    w->one[0] = too_many();
+    w->data = (char *)malloc(w->n_vocab * sizeof(float));
+    normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
+    make_ranks(w, &s);
+    sample_on_ranks(w, &s);
+    for (size_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
+        assert_int_equal(samp_get_position(w->chain[rank][0]), 0);
+    }
+    drop_world(w);
+    free(w);
+}
+
+/* As many log-probabilities as may be asked for. */
+static void test_most_logprobs(void **state)
+{
+    (void)state;
+    source s = source_stream(611);
+    world *w = (world *)calloc(1, sizeof *w);
+    samp_logprob *top[3];
+    w->n_vocab = w->stride = 1500;
+    w->n_ranks = 2;
+    w->n_rows = 1;
+    w->one[0] = top_k_700();
+    w->data = (char *)malloc(w->n_vocab * sizeof(float));
+    normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
+    make_told(w, &s);
+    for (int k = 0; k < 3; k++) {
+        samp_logprobs *told = w->told[k < 2 ? k : MAX_RANKS];
+        top[k] = (samp_logprob *)calloc(2 * SAMP_MAX_TOP_LOGPROBS, sizeof **top);
+        told->raw.n_top = told->processed.n_top = SAMP_MAX_TOP_LOGPROBS;
+        told->raw.top_logprobs = top[k];
+        told->processed.top_logprobs = top[k] + SAMP_MAX_TOP_LOGPROBS;
+    }
+    make_ranks(w, &s);
+    play_batch(w, &s, "most log-probabilities", 0);
+    assert_int_equal(w->told[0]->raw.n_top_found, SAMP_MAX_TOP_LOGPROBS);
+    drop_world(w);
+    for (int k = 0; k < 3; k++) free(top[k]);
+    free(w);
+}
+
 static void test_more_chains(void **state)
 {
     (void)state;
@@ -1327,6 +1386,13 @@ static void test_statuses_are_merged(void **state)
     }
     same_merges(bytes[0], bytes[1], bytes[2], n[0]);
     assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_NAN);
+    for (size_t rank = 0; rank < 3; rank++) {
+        samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]);
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+        if (rank) samp_shard_merge(bytes[0], bytes[rank], n[0]);
+    }
+    sampi_wire_put(bytes[0] + SAMPI_AT_STATUS, (uint32_t)-1000, 4); /* no status of ours */
+    assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_FORMAT);
     drop_world(w);
     free(w);
 }
@@ -1798,6 +1864,28 @@ static void test_grammar(void **state)
         drop_world(w);
         free(w);
     }
+    /* a trigger that the grammar does not go on with, and a row that is longer than its vocabulary: of that row */
+    static const char *const words[] = { "a" };
+    for (uint64_t i = 0; i < 4; i++) {
+        source s = source_stream(730 + i);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = 36 * 5 + (i >= 2);
+        w->n_ranks = 2;
+        w->n_rows = 2;
+        w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+        normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 2.0);
+        ((float *)(void *)w->data)[10] = 30.0f; /* "a" */
+        w->one[0] = i >= 2 ? chain_of(samp_init_grammar(index, grammar), samp_init_dist(i), NULL)
+                           : chain_of(samp_init_grammar_lazy(index, grammar, words, 1, NULL, 0), samp_init_dist(i),
+                                      NULL);
+        w->one[1] = only_dist();
+        if (i % 2) make_told(w, &s);
+        make_ranks(w, &s);
+        play_batch(w, &s, "a grammar that refuses", i);
+        assert_int_equal(w->want[0], SAMP_E_RANGE);
+        drop_world(w);
+        free(w);
+    }
     samp_grammar_free(grammar);
     samp_vocab_index_free(index);
 }
@@ -1808,7 +1896,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
         cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
         cmocka_unit_test(test_typical),         cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_too_many_members),
+        cmocka_unit_test(test_most_logprobs),   cmocka_unit_test(test_one_rank_is_wrong),
         cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
         cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
         cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),

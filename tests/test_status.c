@@ -1056,6 +1056,32 @@ static void test_custom_breaks(void **state)
                 }
 }
 
+static int double_one(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    samp_token_data first = cur->data[0];
+    cur->data[0] = cur->data[1];
+    cur->data[1] = first;
+    cur->data[cur->size - 1].id = cur->data[2].id;
+    return SAMP_OK;
+}
+
+/* The same of an array that is too long to look at each pair. */
+static void test_doubled_among_many(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    static const samp_sampler_i iface = { .apply = double_one };
+    float logits[MANY];
+    for (int i = 0; i < MANY; i++) logits[i] = (float)(i % 13) * 0.1f;
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_chain_add(chain, samp_init_custom(&iface, NULL)));
+    assert_ok(samp_chain_add(chain, make_dist()));
+    assert_status(samp_sample(chain, logits, MANY), SAMP_E_RANGE);
+    assert_num(samp_get_position(chain), 0);
+    samp_free(chain);
+}
+
 /* An array of the caller's own is not searched for doubled ids: whatever samplers make of one, they come to an end, and what
    is selected is a candidate that is not masked. */
 static void test_doubled_ids(void **state)
@@ -1211,8 +1237,8 @@ int main(void)
         cmocka_unit_test(test_custom_fails_accept), cmocka_unit_test(test_errno),
         cmocka_unit_test(test_custom_nonsense),     cmocka_unit_test(test_custom_positive),
         cmocka_unit_test(test_custom_breaks),       cmocka_unit_test(test_doubled_ids),
-        cmocka_unit_test(test_tokenize_boasts),     cmocka_unit_test(test_tokenize_fails),
-        cmocka_unit_test(test_custom_breaks_draft),
+        cmocka_unit_test(test_doubled_among_many),  cmocka_unit_test(test_tokenize_boasts),
+        cmocka_unit_test(test_tokenize_fails),      cmocka_unit_test(test_custom_breaks_draft),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }
