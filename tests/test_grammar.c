@@ -329,6 +329,22 @@ static void test_regex_spelling(void **state)
                 TEXTS("xx", "xxy{x{2,y"), TEXTS("xy", "xxx", "xxyzz"));
     check_texts(SAMP_GRAMMAR_REGEX, "[\\d_-][^\\D5][a\\S]?[\\u{41}-\\u{43}-]", TEXTS("_1B", "-2xC", "33-"),
                 TEXTS("1", "_1"), TEXTS("a", "15", "_1 "));
+    check_texts(SAMP_GRAMMAR_REGEX,
+                "[\\D]1|[\\W]2|[\\S]3|[^\\D]4", /* what lies between, before and behind the ranges */
+                TEXTS("a1",
+                      "\xc3\xa9"
+                      "1",
+                      "/1",
+                      "\xc3\xa9"
+                      "2",
+                      "~2", "!2",
+                      "\xc3\xa9"
+                      "3",
+                      "a3", "74"),
+                TEXTS("", "a", "\xc3\xa9"),
+                TEXTS("11", "a2", " 3", "a4",
+                      "\xc3\xa9"
+                      "4"));
     check_texts(SAMP_GRAMMAR_REGEX, "(?<first>a|b)(?:c)$|^$", TEXTS("", "ac", "bc"), TEXTS("a"), TEXTS("c", "acd"));
     check_texts(SAMP_GRAMMAR_REGEX, "[\\u{10fff0}-\\u{ffffff}]|\\u{110000}|b", TEXTS("b", "\xf4\x8f\xbf\xbf"),
                 TEXTS(""), TEXTS("a", "\xf4\x90"));

@@ -933,6 +933,7 @@ static void test_long_places(void **state)
     samp_grammar_error far;
     assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, many.text, NULL, &far));
     assert_status(far.status, SAMP_E_RANGE);
+    assert_non_null(strstr(far.message, "too many schemas in one another"));
     char *closed = copies("\"any\"}", "}}", 60, "");
     char *deep = copies("", "{\"properties\":{\"abcdefgh\":", 60, "{\"type\":"),
          *schema = copies(deep, "", 0, closed);
