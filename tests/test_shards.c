@@ -1210,6 +1210,7 @@ static void test_reused(void **state)
                     { 7, tail_free, true },    { 3, only_dist, false } };
     enum { N = 700, MOST = 7 };
     float rows[MOST * N];
+    const long live = heap.live;
     samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
     for (uint64_t i = 0; i < TEST_COUNT(batches); i++) {
         source s = source_stream(520 + i);
@@ -1231,6 +1232,7 @@ static void test_reused(void **state)
         }
     }
     samp_shard_free(shard);
+    assert_int_equal(heap.live, live); /* what had become too small is gone, too */
 }
 
 /* Of three groups of rows the second one fails: its rows and those behind it have the status, and have not moved. */
