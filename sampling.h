@@ -16844,7 +16844,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
         if (r->at == r->end || c == ')' || c == '|') {
             sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
             if (sampi_read_part(r, n) < 0) return r->error->status;
-            if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
+            if (c != '|') return sampi_read_join(r, first, false);
             first_part = r->parts.n;
             r->at++;
             continue;
@@ -17090,13 +17090,13 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     if (!root) return SAMP_E_NOMEM;
     root[0] = SAMPI_NO_TOKEN << 8;
     path[0] = first;
-    for (size_t i = 0; i <= n; i++) {
+    for (size_t i = 0;; i++) {
         uint32_t same = 0; /* bytes that it has in common with the one before */
         if (i > 0 && i < n)
             while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
         if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
         uint32_t end = (uint32_t)words->n / 2;
-        for (; depth > same || (i == n && depth + 1 > 0); depth--) {
+        for (; depth > same || i == n; depth--) {
             ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
             if (depth == 0) return SAMP_OK;
         }
@@ -17110,7 +17110,6 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
         uint32_t *leaf = (uint32_t *)words->data + 2 * (size_t)path[depth];
         leaf[0] = p[i].token << 8 | (leaf[0] & 0xff);
     }
-    return SAMP_OK;
 }
 
 /* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
@@ -18123,15 +18122,12 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
-            case SAMPI_NODE_TEXT:
-                if (*sampi_bytes_at(&m->tree, e.a) == byte)
-                    sampi_offer(m, e.b == 1 ? SAMPI_EMPTY
-                                            : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1,
-                                                                             e.b - 1, 0)));
+            case SAMPI_NODE_TEXT: /* and it begins with the byte */
+                sampi_offer(m, e.b == 1
+                                   ? SAMPI_EMPTY
+                                   : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return;
-            case SAMPI_NODE_SET:
-                if (sampi_bytes_at(&m->tree, e.a)[byte / 8] >> byte % 8 & 1) sampi_offer(m, SAMPI_EMPTY);
-                return;
+            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return; /* and has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(m, e.a);
                 if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
@@ -25252,6 +25248,12 @@ static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_co
     return true;
 }
 
+/* The maximum alone, which comes with the list. */
+static bool sampi_lacks_top(sampi_shard_row *row)
+{
+    return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
+}
+
 /* The first in order is enough. */
 static bool sampi_lacks_first(sampi_shard_row *row)
 {
@@ -25370,7 +25372,7 @@ static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
 /* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
 static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
     row->row.top = row->max;
     if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
     row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
@@ -26244,7 +26246,7 @@ static int sampi_shard_accept(sampi_shard_row *row, int n)
 static int sampi_shard_dist(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0; /* another one draws, from the same */
-    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
     int status = sampi_shard_draw(row, row->max);
     return status ? status : sampi_shard_accept(row, n);
 }
@@ -26254,7 +26256,7 @@ static int sampi_shard_dist(sampi_shard_row *row, int n)
 static int sampi_shard_gumbel(sampi_shard_row *row, int n)
 {
     if (row->at + 1 < n) return 0; /* as in dist */
-    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
     if (sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_STEP_WAITS;
     return sampi_shard_accept(row, n);
 }
@@ -26305,12 +26307,12 @@ static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi
     return sampi_shard_accept(row, n);
 }
 
-/* The end of both versions, behind their cuts. Where few are left the array's selection goes on. */
+/* The end of both versions, behind their cuts, which know the maximum. Where few are left the array's selection goes
+   on. */
 static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int n)
 {
     row->drawing = true;
     if (sampi_is_listed(row)) return SAMPI_STEP_LISTED;
-    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
     int status = sampi_shard_draw(row, row->max);
     if (status) return status;
     s->now.mu = sampi_mirostat_next(s, (double)row->max - (double)row->token.logit, (double)row->z);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """cover.py - what of both headers the tests run: lines and branches of each part, by gcov (gcc, -O0, x86-64's
-   kernels): all tests, most of them in short, and fuzzers' corpora (some minutes).
+   kernels): all tests, most of them in short, and the fuzzers but for fuzz_batch, which test_batch plays (some minutes).
 
    cover.py FOLDER [TEST...]
 
@@ -15,11 +15,13 @@ import collections, glob, json, os, re, shutil, subprocess, sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLAGS = ["-std=c11", "-O0", "-w", "-I" + ROOT]
 LIBS = ["-lcmocka", "-lm", "-lpthread"]
-# tests that reach more when they are not in short, and those that are as make test plays them
-IN_FULL = {"test_fast": "test_long_rows_of_llama", "test_gpu": "host"}
+# tests that reach more when they are not in short: all of one or what it is told, and those that are as make test plays
+# them
+IN_FULL = {"test_fast": [], "test_gpu": ["host"]}
 AS_ALWAYS = ("test_shards", "test_drafts", "test_constraints", "test_peers", "test_state")
 # fuzzers whose corpora and so many random inputs are played too, as make ci does
-FUZZERS = ("fuzz_shard_merge", "fuzz_grammar_text", "fuzz_grammar_saved", "fuzz_grammar_walk")
+FUZZERS = ("fuzz_shard_merge", "fuzz_grammar_text", "fuzz_grammar_saved", "fuzz_grammar_walk", "fuzz_calls", "fuzz_chain",
+           "fuzz_state", "fuzz_kv", "fuzz_llama")
 RANDOM_INPUTS = 2000
 HEADERS = ("sampling.h", "sampling_gpu.h")
 
@@ -54,7 +56,7 @@ def play(out, name):
     short = {} if name in AS_ALWAYS else {"SAMP_TEST_QUICK": "1"}
     ran = name == "test_gpu" or run([program, *arguments], ROOT, program + ".log", **short)
     if ran and name in IN_FULL:
-        ran = run([program, IN_FULL[name]], ROOT, program + ".log", SAMP_TEST_CASES="2000")
+        ran = run([program, *IN_FULL[name]], ROOT, program + ".log", SAMP_TEST_CASES="2000")
     if not ran:
         print(f"cover: {name} failed, see {program}.log", file=sys.stderr)
 

@@ -1068,7 +1068,8 @@ static bool call_errors(void)
         if (i == 18) chains = twice;
         if (i == 19) want = SAMP_E_NOMEM, heap.fail_at = 1, heap.fail_after = true;
         if (i == 20) chains = inside;
-        if (i == 21) break;
+        if (i == 21) want = SAMP_E_DTYPE, g.dtype = (samp_dtype)-1;
+        if (i == 22) break;
         for (int r = 0; r < N_ROWS; r++) out[r] = -1000;
         int status = samp_sample_batch(chains, given, to);
         heap.fail_at = 0, heap.fail_after = false;
@@ -1092,6 +1093,10 @@ static bool call_errors(void)
     samp_sampler *dist = samp_init_dist(7), *both[N_ROWS] = { rows[0], rows[1], dist }, *outer = samp_chain_init();
     for (int r = 0; r < N_ROWS; r++) samp_chain_add(outer, both[r]);
     CHECK(samp_sample_batch(both, &good, out) == SAMP_OK && out[0] >= 0 && out[1] >= 0 && out[2] >= 0);
+    samp_sampler *last[N_ROWS] = { NULL, NULL, outer }; /* then one of them alone, in a batch that is a shorter one */
+    CHECK(samp_sample_batch(last, &good, out) == SAMP_OK && out[2] >= 0);
+    g.n_rows = 1;
+    CHECK(samp_sample_batch(&both[2], &g, out) == SAMP_OK && out[0] >= 0);
     samp_free(outer);
     samp_free(rows[2]);
     for (int r = 0; r < N_ROWS; r++) samp_free(before[r]);

@@ -964,6 +964,8 @@ static void test_bad_drafts(void **state)
     assert_status(samp_verify_tree(chain, g.logits, N, &good, NULL, SAMP_VERIFY_EXACT, out, NULL), SAMP_E_NULL);
     assert_status(samp_verify_tree(chain, g.logits, N, &good, g.parent, SAMP_VERIFY_EXACT, NULL, NULL), SAMP_E_NULL);
     assert_status(samp_verify_relaxed(chain, g.logits, N, &good, SAMP_VERIFY_EXACT, NULL, out), SAMP_E_NULL);
+    assert_status(samp_verify_relaxed(chain, NULL, N, &good, SAMP_VERIFY_EXACT, &relaxed, out), SAMP_E_NULL);
+    assert_status(samp_verify_relaxed(chain, g.logits, N, &good, SAMP_VERIFY_EXACT, &relaxed, NULL), SAMP_E_NULL);
     d = good, d.tokens = NULL;
     all_refuse(chain, &g, &d, SAMP_E_NULL);
     d = good, d.ids = g.ids, d.n_top = 0;
@@ -992,10 +994,9 @@ static void test_bad_drafts(void **state)
                 SAMP_E_RANGE);
     assert_status(samp_verify_tree(chain, g.logits, N, &good, g.parent, (samp_verify_method)2, out, NULL),
                   SAMP_E_RANGE);
-    static const samp_relaxed unfit[] = {
-        { -1, 0.5f, 3, 4, true }, { 2, -0.1f, 3, 4, true }, { 2, 1.1f, 3, 4, true },
-        { 2, 0.5f, -2, 4, true }, { 2, 0.5f, 3, N, true },  { 2, NAN, 3, 4, true }
-    };
+    static const samp_relaxed unfit[] = { { -1, 0.5f, 3, 4, true }, { 2, -0.1f, 3, 4, true }, { 2, 1.1f, 3, 4, true },
+                                          { 2, 0.5f, N, 4, true },  { 2, 0.5f, -2, 4, true }, { 2, 0.5f, 3, N, true },
+                                          { 2, 0.5f, 3, -2, true }, { 2, NAN, 3, 4, true } };
     for (size_t i = 0; i < TEST_COUNT(unfit); i++) {
         relaxed = unfit[i];
         assert_status(samp_verify_relaxed(chain, g.logits, N, &good, SAMP_VERIFY_EXACT, &relaxed, out),
@@ -1056,7 +1057,35 @@ static void test_block_needs(void **state)
         assert_num(verify(i % 2 ? BLOCK : TREE, before, &g, out), 0);
         assert_num(out[0], samp_sample(other, g.logits, N));
     }
+    samp_sampler *member = samp_chain_get(before, samp_chain_n(before) - 1);
+    assert_num(samp_verify_block(member, g.logits, N, &g.draft, out), 0);
     samp_free(chain), samp_free(custom), samp_free(before), samp_free(other);
+}
+
+static int no_rollback(samp_sampler *s, int32_t n) { return (void)s, (void)n, SAMP_E_FULL; }
+static const samp_sampler_i bad_way_back = { .accept = told_accept, .apply = nothing, .rollback = no_rollback };
+
+/* A sampler of the user's that promised a way back and has none: its status, where something must be taken back. */
+static void test_block_refused(void **state)
+{
+    (void)state;
+    const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
+    source rng = source_stream(9930);
+    int n_refused = 0, n_good = 0;
+    for (int i = 0; i < 60; i++) {
+        guess g;
+        samp_token out[ROWS];
+        samp_sampler *chain = samp_chain_init();
+        assert_ok(samp_chain_add(chain, samp_init_custom(&bad_way_back, NULL)));
+        assert_ok(samp_chain_add(chain, make_dist()));
+        make_guess(&g, &m, -1, &rng);
+        int32_t a = samp_verify_block(chain, g.logits, N, &g.draft, out);
+        if (a < 0) assert_status(a, SAMP_E_FULL);
+        n_refused += a < 0;
+        n_good += a >= 0;
+        samp_free(chain);
+    }
+    assert_true(n_refused > 5 && n_good > 0);
 }
 
 /* A bad row behind accepted tokens: these count; on the way to a rejection it is the end of the draft. */
@@ -1120,6 +1149,7 @@ int main(void)
         cmocka_unit_test(test_bad_drafts),
         cmocka_unit_test(test_odd_sums),
         cmocka_unit_test(test_block_needs),
+        cmocka_unit_test(test_block_refused),
         cmocka_unit_test(test_bad_row),
         cmocka_unit_test(test_block_distribution),
         cmocka_unit_test(test_block_with_coins),

@@ -101,7 +101,7 @@ static bool random_chains(void)
 /* More members than anything on the fast path may have room for. */
 static bool many_members(void)
 {
-    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200 };
+    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200, 256, 257, 300 };
     enum { N = 300 };
     player p;
     bool good = begin(&p, wanted_isa(), N);
@@ -838,6 +838,79 @@ static bool every_element_decides(void)
     for (int k = 0; k < N_MAX_CHAINS; k++) samp_free(max[k]);
     for (int k = 0; k < N_WHOLE_CHAINS; k++) samp_free(whole[k]);
     return end(&p, good, "every element decides");
+}
+
+/* ---- ways that few rows go ---- */
+
+/* Two samplers of the kind that takes a row as the first one has left it: divided, in order, cut, with a floor. */
+static samp_sampler *rare_chain(int i, size_t n)
+{
+    switch (i) {
+        case 0: return chain_of(samp_init_temp(0.7f), samp_init_temp(1.2f), samp_init_dist(1));
+        case 1: return chain_of(samp_init_temp(0.7f), samp_init_top_n_sigma(1.0f), samp_init_dist(1));
+        case 2: return chain_of(samp_init_temp(0.8f), samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1));
+        case 3: return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_top_p(0.9f, 0), samp_init_dist(1));
+        case 4: return chain_of(samp_init_temp_ext(0.5f, 0.5f, 1.0f), samp_init_dist(1), NULL); /* from 0 on */
+        case 5: return chain_of(samp_init_temp(0.0f), samp_init_temp(0.8f), samp_init_dist(1));
+        case 6: return chain_of(samp_init_top_p(0.9f, 0), samp_init_temp(0.0f), samp_init_dist(1));
+        case 7: return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_temp(0.0f), samp_init_dist(1));
+        case 8: return chain_of(samp_init_typical(0.2f, 0), samp_init_dist(1), NULL);
+        case 9: return chain_of(samp_init_typical(0.99f, 0), samp_init_dist(1), NULL);
+        case 10: return chain_of(samp_init_typical(0.5f, n / 2), samp_init_dist(1), NULL);
+        case 11: return chain_of(samp_init_typical(0.01f, n / 3), samp_init_dist(1), NULL);
+        case 12: return chain_of(samp_init_xtc(1.0f, 1e-4f, 0, 1), samp_init_dist(1), NULL);
+        case 13: return chain_of(samp_init_xtc(1.0f, 1e-5f, n - 2, 1), samp_init_dist(1), NULL);
+        case 14: return chain_of(samp_init_temp(0.8f), samp_init_adaptive_p(0.3f, 0.9f, 1), NULL);
+        case 15: return chain_of(samp_init_top_n_sigma(1.0f), samp_init_adaptive_p(0.1f, 0.9f, 1), NULL);
+        case 16: return chain_of(samp_init_mirostat((int32_t)n, 1, 20.0f, 0.1f, 100), NULL, NULL);
+        case 17: return chain_of(samp_init_mirostat_v2(1, 20.0f, 0.1f), NULL, NULL);
+        case 18: return chain_of(samp_init_mirostat_v2(1, 1e-3f, 0.1f), NULL, NULL);
+        case 19: return chain_of(samp_init_temp(0.6f), samp_init_mirostat_v2(1, 3.0f, 0.1f), NULL);
+        case 20: return chain_of(samp_init_typical(0.9f, 0), samp_init_typical(0.9f, 0), samp_init_dist(1));
+        case 21: return chain_of(samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-3f, 0, 1), samp_init_dist(1));
+        case 22: return chain_of(samp_init_top_p(0.999f, n / 2), samp_init_min_p(0.01f, n / 4), samp_init_dist(1));
+        case 23: return chain_of(samp_init_top_n_sigma(2.0f), samp_init_top_n_sigma(1.0f), samp_init_dist(1));
+        case 24: return chain_of(samp_init_softmax(), samp_init_temp(0.7f), samp_init_dist(1));
+        case 25: return chain_of(samp_init_top_k((int32_t)n / 2), samp_init_typical(0.95f, 0), samp_init_dist(1));
+        default: return chain_of(samp_init_top_h(0.4f, n / 2), samp_init_eta(1e-3f, n / 4), samp_init_dist(1));
+    }
+}
+enum { N_RARE_CHAINS = 27, N_RARE_ROWS = 9 };
+
+/* Rows of which a head, a threshold or an estimate tells little; with and without the first token, or with one alone. */
+static void rare_row(float *row, size_t n, int kind)
+{
+    source s = source_seed(n + (uint64_t)kind);
+    static const double sigma[N_RARE_ROWS] = { 2.0, 0.05, 0.0, 0.7, 4.0, 2.0, 0.5, 1.0, 1.0 };
+    normal_row(&s, row, n, sigma[kind]);
+    for (size_t i = 0; i < n; i++) {
+        if (kind == 3) row[i] = (float)(floor(row[i] * 4.0) / 4.0);
+        if (kind == 5) row[i] = i % 3 ? row[i] : -INFINITY;
+        if (kind == 7) row[i] = i == n / 2 ? 1.0f : -INFINITY;
+        if (kind == 8) row[i] = i % 2 ? row[i] - 80.0f : row[i];
+    }
+    if (kind == 6) row[0] = -INFINITY;
+}
+
+static bool rare_ways(void)
+{
+    player p;
+    const size_t n = 16000; /* long enough for a head of it to be worth its while */
+    bool good = true;
+    if (!begin(&p, wanted_isa(), n)) return false;
+    for (int i = 0; i < N_RARE_CHAINS && good; i++)
+        for (int kind = 0; kind < N_RARE_ROWS && good; kind++)
+            for (int rng = 0; rng < 2 && good; rng++) {
+                band b = { rare_chain(i, n), { NULL }, true };
+                AT("rare chain %d, row %d, random source %d", i, kind, rng);
+                rare_row(p.row, n, kind);
+                samp_set_rng(b.steps, (samp_rng_kind)rng);
+                for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
+                good = play_row(&p, &b, p.row, n, (unsigned)i % 24, NAN);
+                if (!good) printf("%s\n%s", at_work, p.report);
+                band_free(&p, &b);
+            }
+    return end(&p, good, "rare ways");
 }
 
 /* ---- cuts ---- */
@@ -1833,13 +1906,9 @@ static bool arrays(void)
     X(clones_at_once)                                                                                                \
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
+    X(rare_ways)                                                                                                     \
     X(mirostat_cuts_at_the_edge)                                                                                     \
     X(mirostat_learns_to_the_last_bit)                                                                               \
-    X(mirostat_at_the_edge)                                                                                          \
-    X(expf_is_libms)                                                                                                 \
-    X(expf_of_logits)                                                                                                \
-    X(sums_of_tiles)                                                                                                 \
-    X(sums_in_order)                                                                                                 \
-    X(sums_of_rows)
+    X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)
 
 SUITE_MAIN

@@ -47,6 +47,40 @@ static void test_tree_shares(void **state)
     sampi_tree_free(&t);
 }
 
+/* What no reader may give the tree is a status, and adds nothing; with nothing, or with everything, as one of two parts
+   there is no new node. */
+static void test_tree_bounds(void **state)
+{
+    (void)state;
+    sampi_tree t;
+    assert_ok(sampi_tree_init(&t));
+    sampi_node a = sampi_tree_text(&t, "abc", 3), all = sampi_tree_node(&t, SAMPI_NODE_NOT, SAMPI_NEVER, 0, 0);
+    const int32_t n_nodes = t.nodes.n, n_bytes = t.pool.n, n_rules = t.rules.n, n_lists = t.lists.n;
+    assert_num(sampi_tree_repeat(&t, a, -1, 2), SAMP_E_RANGE);
+    assert_num(sampi_tree_repeat(&t, a, 0, -2), SAMP_E_RANGE);
+    assert_num(sampi_tree_and(&t, SAMPI_NEVER, a), SAMPI_NEVER);
+    assert_num(sampi_tree_and(&t, a, SAMPI_NEVER), SAMPI_NEVER);
+    assert_num(sampi_tree_and(&t, all, a), a);
+    assert_num(sampi_tree_and(&t, a, all), a);
+    assert_num(sampi_tree_text(&t, "", (size_t)SAMPI_MAX_POOL + 1), SAMP_E_RANGE);
+    sampi_member wrong = { SAMP_E_NOMEM, true }, never = { SAMPI_NEVER, false };
+    assert_num(sampi_tree_members(&t, &wrong, 1, a, SAMPI_NEVER, 0, 1), SAMP_E_NOMEM);
+    assert_num(sampi_tree_members(&t, NULL, 0, SAMP_E_FULL, SAMPI_NEVER, 0, 1), SAMP_E_FULL);
+    assert_num(sampi_tree_members(&t, NULL, 0, a, SAMP_E_FULL, 0, 1), SAMP_E_FULL);
+    assert_num(sampi_tree_members(&t, NULL, 0, a, SAMPI_NEVER, SAMPI_MAX_NODES + 1, SIZE_MAX), SAMP_E_RANGE);
+    assert_num(sampi_tree_members(&t, NULL, 0, a, SAMPI_NEVER, 3, 2), SAMP_E_RANGE);
+    assert_num(t.nodes.n, n_nodes);
+    assert_num(t.pool.n, n_bytes);
+    assert_num(t.rules.n, n_rules);
+    assert_num(t.lists.n, n_lists);
+    assert_true(sampi_tree_members(&t, &never, 1, a, SAMPI_NEVER, 0, 1) > a); /* a name that no value fits */
+    assert_num(t.rules.n, n_rules);
+    sampi_tree_free(&t);
+    sampi_vec full = { &t, INT32_MAX / 2, INT32_MAX / 2 };
+    assert_null(sampi_vec_add(&full, 1, 1));
+    assert_num(full.n, INT32_MAX / 2);
+}
+
 /* ---- a vocabulary of the 256 bytes and some words ---- */
 
 static const char *const words[] = { "ab",       "abc",      "\"",   "{\"",  "\":",   "\", \"", "}}",  "]]",
@@ -141,6 +175,21 @@ static int fares(samp_grammar_kind kind, const char *grammar, const char *text, 
     }
     samp_free(s);
     samp_grammar_free(g);
+    return result;
+}
+
+static int fares_in(samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    int result = 0;
+    for (; *text && result >= 0; text++) {
+        check_mask(s);
+        int status = samp_accept(s, (uint8_t)*text);
+        if (status) assert_status(status, SAMP_E_RANGE);
+        if (status) result = -1;
+    }
+    if (result >= 0) result = samp_grammar_is_complete(s);
+    samp_free(s);
     return result;
 }
 
@@ -253,6 +302,11 @@ static void test_gbnf_spelling(void **state)
                 TEXTS("abbd", "aabbbccccd"), TEXTS("aa", "abb"), TEXTS("b", "aaa", "abd"));
     check_texts(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nroot ::= a | \"y\"\na ::= \"z\"", TEXTS("z", "y"), TEXTS(""),
                 TEXTS("x")); /* the second rule of a name replaces the first */
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"", "b", NULL);
+    assert_non_null(g);
+    assert_num(fares_in(g, "y"), 1);
+    assert_num(fares_in(g, "x"), -1);
+    samp_grammar_free(g);
 }
 
 /* What a regular expression may hold: the escapes of JavaScript, with and without braces, and what repeats. */
@@ -269,11 +323,28 @@ static void test_regex_spelling(void **state)
     check_texts(SAMP_GRAMMAR_REGEX, "\\t\\n\\v\\f\\r\\cA\\cz\\x7f\\/\\.[\\b\\cJ]",
                 TEXTS("\t\n\v\f\r\001\032\x7f/.\b", "\t\n\v\f\r\001\032\x7f/.\n"), TEXTS("\t\n\v"),
                 TEXTS("t", "\t\n\v\f\r\002"));
-    check_texts(SAMP_GRAMMAR_REGEX, "a|\\0|\\0b", TEXTS("a"), TEXTS(""), TEXTS("0", "b"));
+    check_texts(SAMP_GRAMMAR_REGEX, "a|\\0|\\0b|\\0!", TEXTS("a"), TEXTS(""), TEXTS("0", "b", "!"));
+    check_texts(SAMP_GRAMMAR_REGEX, "a{3}?|b{1,!}", TEXTS("aaa", "b{1,!}"), TEXTS("aa", "b{1"), TEXTS("b!", "aaaa"));
     check_texts(SAMP_GRAMMAR_REGEX, "x{2}y{1,}?z{0,1}?(a+?b*?)?{x{2,y{2,3}", TEXTS("xxy{x{2,yy", "xxyyzab{x{2,yyy"),
                 TEXTS("xx", "xxy{x{2,y"), TEXTS("xy", "xxx", "xxyzz"));
     check_texts(SAMP_GRAMMAR_REGEX, "[\\d_-][^\\D5][a\\S]?[\\u{41}-\\u{43}-]", TEXTS("_1B", "-2xC", "33-"),
                 TEXTS("1", "_1"), TEXTS("a", "15", "_1 "));
+    check_texts(SAMP_GRAMMAR_REGEX,
+                "[\\D]1|[\\W]2|[\\S]3|[^\\D]4", /* what lies between, before and behind the ranges */
+                TEXTS("a1",
+                      "\xc3\xa9"
+                      "1",
+                      "/1",
+                      "\xc3\xa9"
+                      "2",
+                      "~2", "!2",
+                      "\xc3\xa9"
+                      "3",
+                      "a3", "74"),
+                TEXTS("", "a", "\xc3\xa9"),
+                TEXTS("11", "a2", " 3", "a4",
+                      "\xc3\xa9"
+                      "4"));
     check_texts(SAMP_GRAMMAR_REGEX, "(?<first>a|b)(?:c)$|^$", TEXTS("", "ac", "bc"), TEXTS("a"), TEXTS("c", "acd"));
     check_texts(SAMP_GRAMMAR_REGEX, "[\\u{10fff0}-\\u{ffffff}]|\\u{110000}|b", TEXTS("b", "\xf4\x8f\xbf\xbf"),
                 TEXTS(""), TEXTS("a", "\xf4\x90"));
@@ -451,6 +522,8 @@ static void test_errors(void **state)
                 { "root ::= \"a", 1, 12 },
                 { "root ::= \"a\" )", 1, 14 },
                 { "x ::= \"a\"\nroot ::= y x", 2, 10 },
+                { "root ::= bc b\nbc ::= \"a\"", 1, 13 },
+                { "root ::= ab b\nab ::= \"a\"", 1, 13 },
                 { "root ::= ( \"a\"\n| \"b\"\n", 3, 1 },
                 { "root ::= *", 1, 10 },
                 { "root ::= \"\"*", 1, 12 },
@@ -494,6 +567,21 @@ static void test_tokens(void **state)
     assert_ok(samp_accept(s, EMPTY_TOKEN));
     assert_num(samp_grammar_is_complete(s), 1);
     assert_ok(samp_accept(s, EOG));
+    samp_free(s);
+    samp_grammar_free(g);
+
+    /* at one place a token by its name, by what it is not, and a rule that is called */
+    g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= list | <tool> | \"x\"\nlist ::= \"(\" root \")\" list?");
+    s = samp_init_grammar(vocab_index, g);
+    check_mask(s);
+    for (const char *p = "(((x)("; *p; p++) {
+        assert_ok(samp_accept(s, *p));
+        check_mask(s);
+    }
+    assert_ok(samp_accept(s, tool));
+    check_mask(s);
+    for (const char *p = ")))"; *p; p++) assert_ok(samp_accept(s, *p));
+    assert_num(samp_grammar_is_complete(s), 1);
     samp_free(s);
     samp_grammar_free(g);
 
@@ -541,8 +629,10 @@ static void test_index_bytes(void **state)
     assert_null(samp_vocab_index_map(&vocabulary, bytes, size, &status));
     assert_status(status, SAMP_E_FORMAT);
     bytes[size / 8] ^= 1;
-    assert_null(samp_vocab_index_map(&vocabulary, bytes, size - 4, &status));
-    assert_status(status, SAMP_E_FORMAT);
+    for (size_t n = 0; n < size; n += n < 64 ? 4 : size - 4 - n ? size - 4 - n : 4) {
+        assert_null(samp_vocab_index_map(&vocabulary, bytes, n, &status));
+        assert_status(status, SAMP_E_FORMAT);
+    }
     free(bytes);
 }
 
@@ -674,6 +764,7 @@ static void test_runs(void **state)
         "{\"type\":\"string\"}",
         "{\"type\":\"string\",\"maxLength\":7}",
         "{\"type\":\"string\",\"maxLength\":40,\"minLength\":3}",
+        "{\"type\":\"string\",\"maxLength\":300}",
         "{\"type\":\"string\",\"maxLength\":30,\"pattern\":\"^(?:\\\\S+\\\\s+){0,4}\\\\S+$\"}",
         "{\"type\":\"string\",\"pattern\":\"^(?:\\\\S+\\\\s+){0,9}\\\\S+$\"}",
         "{\"type\":\"string\",\"pattern\":\"^[a-z]{2,5}$\"}",
@@ -760,7 +851,7 @@ static const char *odd_bytes(const samp_vocab *vocab, samp_token token, size_t *
         "\xff",
     };
     (void)vocab;
-    *n = odd[token] ? strlen(odd[token]) : 0;
+    *n = odd[token] ? strlen(odd[token]) : 3;
     if (token == 30) *n = 1; /* a 0 */
     return odd[token];
 }
@@ -814,6 +905,60 @@ static void test_odd_vocabulary(void **state)
     int status;
     assert_null(samp_vocab_index_init(&none, &status));
     assert_status(status, SAMP_E_NULL);
+}
+
+/* The longest piece that there may be, and one that is longer; no token that ends a generation. */
+static size_t longest_piece;
+static const char *long_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char text[SAMPI_MAX_PIECE + 1];
+    (void)vocab;
+    memset(text, 'a', sizeof text);
+    *n = token ? 1 : longest_piece;
+    return text;
+}
+
+static void test_long_pieces(void **state)
+{
+    (void)state;
+    samp_vocab vocab = { 2, long_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\"{1000} \"a\"{23,24}");
+    for (longest_piece = SAMPI_MAX_PIECE; longest_piece <= SAMPI_MAX_PIECE + 1; longest_piece++) {
+        const bool fits = longest_piece == SAMPI_MAX_PIECE;
+        int status;
+        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+        assert_status(status, fits ? SAMP_OK : SAMP_E_RANGE);
+        assert_true((index != NULL) == fits);
+        if (!fits) break;
+        samp_sampler *s = samp_init_grammar(index, g);
+        uint32_t bits;
+        assert_ok(samp_grammar_mask(s, &bits));
+        assert_num(bits, 3);
+        assert_ok(samp_accept(s, 0));
+        assert_num(samp_grammar_is_complete(s), 1);
+        assert_ok(samp_grammar_mask(s, &bits));
+        assert_num(bits, 2);
+        samp_free(s);
+        samp_vocab_index_free(index);
+    }
+    samp_grammar_free(g);
+}
+
+/* A token's text that no token has, with and without a tokenizer of the vocabulary's own. */
+static void test_no_such_text(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <q>");
+    for (int tokenizes = 0; tokenizes < 2; tokenizes++) {
+        samp_vocab vocab = { 32, odd_bytes, tokenizes ? one_token : NULL, NULL, NULL, 0, -1, -1 };
+        int status;
+        samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+        samp_sampler *s = samp_init_grammar(index, g);
+        assert_status(samp_status(s, NULL), SAMP_E_RANGE);
+        samp_free(s);
+        samp_vocab_index_free(index);
+    }
+    samp_grammar_free(g);
 }
 
 static void test_forced(void **state)
@@ -1349,6 +1494,14 @@ static void walk_hard(const samp_grammar *g, const char *text, hardship kind, in
     if (amount % 2) assert_ok(samp_set_rollback(s, 4));
     for (size_t i = 0;; i++) {
         if (amount % 3) THROUGH_HARDSHIP(s, kind, amount, samp_grammar_mask(s, bits));
+        if (amount % 5 == 0) { /* as a sampler: its array is what it was, if that fails */
+            samp_token_data data[N_VOCAB];
+            static const float logits[N_VOCAB];
+            samp_token_data_array cur = test_array(data, logits, N_VOCAB);
+            THROUGH_HARDSHIP(s, kind, amount, samp_apply(s, &cur));
+            for (samp_token token = 0; token < N_VOCAB; token++)
+                assert_num(data[token].logit == 0.0f, bit(want[i], token));
+        }
         if (amount % 3 && memcmp(bits, want[i], sizeof bits))
             test_fail(__FILE__, __LINE__, "%s: mask %zu is another one behind hardship %d, %d", text, i, (int)kind,
                       amount);
@@ -1429,21 +1582,6 @@ static samp_grammar *grammar_of(sampi_node (*build)(sampi_tree *))
     return g;
 }
 
-static int fares_in(samp_grammar *g, const char *text)
-{
-    samp_sampler *s = samp_init_grammar(vocab_index, g);
-    int result = 0;
-    for (; *text && result >= 0; text++) {
-        check_mask(s);
-        int status = samp_accept(s, (uint8_t)*text);
-        if (status) assert_status(status, SAMP_E_RANGE);
-        if (status) result = -1;
-    }
-    if (result >= 0) result = samp_grammar_is_complete(s);
-    samp_free(s);
-    return result;
-}
-
 static sampi_node word(sampi_tree *t, const char *text) { return sampi_tree_text(t, text, strlen(text)); }
 
 static sampi_node build_and(sampi_tree *t) /* letters, 2 to 4 of them, not "abc", nothing with "x" in it */
@@ -1512,6 +1650,129 @@ static void test_nodes(void **state)
     }
 }
 
+/* Deep in rules that call themselves, where what has been left is swept up between two tokens: without memory for that
+   all goes on. With little room and no memory at once too, and on the way back. */
+static void test_swept(void **state)
+{
+    (void)state;
+    enum { DEEP = 200 };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"[\" root root \"]\" | \"x\"");
+    for (int round = 0; round < 30; round++) {
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        source rng = source_stream(100 + (uint64_t)round);
+        char text[5 * DEEP];
+        int n = DEEP;
+        for (int i = 0; i < DEEP; i++) text[i] = round % 3 && below(&rng, 4) == 0 ? '[' : '(';
+        text[n++] = 'x';
+        for (int i = DEEP; i-- > 0;) {
+            if (text[i] == '[') text[n++] = 'x';
+            text[n++] = text[i] == '[' ? ']' : ')';
+        }
+        for (int i = 0; i < n; i++) {
+            if (round % 2) afflict(s, LITTLE_ROOM, 20 * round);
+            afflict(s, NO_BLOCK, 1 + (round + i) % 9);
+            int hard = samp_accept(s, text[i]);
+            relieve(s);
+            if (hard) assert_true(hard == SAMP_E_NOMEM || (round % 2 && hard == SAMP_E_FULL));
+            if (hard) assert_ok(samp_accept(s, text[i]));
+            assert_num(samp_grammar_is_complete(s), i == n - 1);
+        }
+        assert_status(samp_accept(s, 'x'), SAMP_E_RANGE);
+        samp_free(s);
+    }
+    samp_grammar_free(g);
+}
+
+/* samp_grammar_sample under hardship: the token that it gives else, or a status, and the grammar is where it was. */
+static void test_hard_sample(void **state)
+{
+    (void)state;
+    static const char *const words_of[] = { "{", "[" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    int n_hard = 0;
+    for (int lazy = 0; lazy < 2; lazy++) {
+        samp_sampler *chain = grammar_chain(NULL, SAMP_RNG_PHILOX),
+                     *s = lazy ? samp_init_grammar_lazy(vocab_index, g, words_of, 2, NULL, 0)
+                               : samp_init_grammar(vocab_index, g);
+        float logits[N_VOCAB];
+        source rng = source_stream(14);
+        for (int step = 0; step < 25; step++) {
+            uint32_t bits[2][N_MASK];
+            test_logits(&rng, logits, N_VOCAB, 2.0);
+            if (lazy && step == 3) logits['{'] = 30.0f;
+            samp_sampler *before = samp_clone(s), *chain_before = samp_clone(chain);
+            samp_token want = samp_grammar_sample(chain, s, logits, N_VOCAB);
+            assert_true(want >= 0);
+            assert_ok(samp_grammar_mask(before, bits[0]));
+            for (int i = 0; i < 36; i++) {
+                samp_sampler *hard_s = samp_clone(before), *hard_chain = samp_clone(chain_before);
+                assert_ok(samp_reserve(hard_chain, N_VOCAB));
+                afflict(hard_s, (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
+                samp_token token = samp_grammar_sample(hard_chain, hard_s, logits, N_VOCAB);
+                relieve(hard_s);
+                if (!lazy) { /* the same in a chain */
+                    samp_sampler *with = grammar_chain(samp_clone(before), SAMP_RNG_PHILOX), *twin = samp_clone(with);
+                    assert_ok(samp_reserve(with, N_VOCAB));
+                    afflict(samp_chain_get(with, 0), (hardship)(i % N_HARDSHIPS), 1 + i * i / 3);
+                    samp_token in_chain = samp_sample(with, logits, N_VOCAB);
+                    relieve(samp_chain_get(with, 0));
+                    if (in_chain < 0) assert_true(in_chain == SAMP_E_NOMEM || in_chain == SAMP_E_FULL);
+                    if (in_chain < 0) in_chain = samp_sample(with, logits, N_VOCAB);
+                    assert_num(in_chain, samp_sample(twin, logits, N_VOCAB));
+                    samp_free(with);
+                    samp_free(twin);
+                }
+                if (token < 0) {
+                    assert_true(token == SAMP_E_NOMEM || token == SAMP_E_FULL);
+                    assert_ok(samp_grammar_mask(hard_s, bits[1]));
+                    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+                    n_hard++;
+                } else {
+                    assert_num(token, want);
+                }
+                samp_free(hard_s);
+                samp_free(hard_chain);
+            }
+            samp_free(before);
+            samp_free(chain_before);
+            if (want == EOG) samp_reset(s);
+        }
+        samp_free(s);
+        samp_free(chain);
+    }
+    assert_true(n_hard > 100);
+    samp_grammar_free(g);
+}
+
+/* What can't be told by one byte after another: a rule within itself. */
+static sampi_node build_own_and(sampi_tree *t)
+{
+    int32_t rule = sampi_tree_rule(t, "r", 1);
+    sampi_node body = sampi_tree_alt(
+        t, word(t, "x"), sampi_tree_seq(t, word(t, "a"), sampi_tree_seq(t, sampi_tree_ref(t, rule), word(t, "b"))));
+    assert_ok(sampi_tree_define(t, rule, body));
+    return sampi_tree_and(t, sampi_tree_ref(t, rule), word(t, "axb"));
+}
+
+static sampi_node build_no_rule(sampi_tree *t) { return sampi_tree_ref(t, sampi_tree_rule(t, "r", 1)); }
+
+/* What can't be finished: a rule that calls itself as a part of AND, one without a body. */
+static void test_unfinished(void **state)
+{
+    (void)state;
+    sampi_node (*const build[])(sampi_tree *) = { build_own_and, build_no_rule };
+    static const int says[] = { SAMP_E_UNSUPPORTED, SAMP_E_RANGE };
+    for (int i = 0; i < 2; i++) {
+        samp_grammar *g = (samp_grammar *)heap_malloc(sizeof *g);
+        memset(g, 0, sizeof *g);
+        assert_ok(sampi_tree_init(&g->tree));
+        int32_t rule = sampi_tree_rule(&g->tree, "", 0);
+        assert_ok(sampi_tree_define(&g->tree, rule, build[i](&g->tree)));
+        assert_status(sampi_grammar_finish(g, rule), says[i]);
+        samp_grammar_free(g);
+    }
+}
+
 /* What is too large is a status at once: a long expression, a class of many ranges, deep parentheses. */
 static void test_too_large(void **state)
 {
@@ -1531,6 +1792,155 @@ static void test_too_large(void **state)
     text[sizeof text - 2] = ']';
     assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error));
     assert_status(error.status, SAMP_E_RANGE);
+    for (int deep = 0; deep < 2; deep++) { /* each rule is deep, and both in one another are too deep, or not */
+        size_t n = 0;
+        for (int rule = 0; rule < 2; rule++) {
+            const int depth = rule == 0 && deep ? 95 : 45;
+            n += (size_t)sprintf(text + n, rule ? "\nr ::= " : "root ::= ");
+            for (int i = 0; i < depth; i++) text[n++] = '(';
+            n += (size_t)sprintf(text + n, rule ? "\"y\"" : "r");
+            for (int i = 0; i < depth; i++) n += (size_t)sprintf(text + n, " \"%c\")*", 'a' + i % 26);
+        }
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
+        assert_true((g != NULL) == !deep);
+        if (deep) assert_status(error.status, SAMP_E_RANGE);
+        samp_grammar_free(g);
+    }
+}
+
+/* ---- what a grammar's sampler is given ---- */
+
+/* More ids than the vocabulary has: none of them is allowed, in an array or a row. */
+static void test_beyond_vocabulary(void **state)
+{
+    (void)state;
+    enum { MORE = N_VOCAB + 40 };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+");
+    samp_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(samp_clone(s), SAMP_RNG_PHILOX),
+                 *alone = grammar_chain(NULL, SAMP_RNG_PHILOX);
+    float logits[MORE] = { 0 };
+    samp_token_data data[MORE];
+    samp_token_data_array cur = test_array(data, logits, MORE);
+    assert_ok(samp_apply(s, &cur));
+    for (samp_token id = 0; id < MORE; id++) {
+        bool allowed = id == 'a' || id == 'b' || id == 256 || id == 256 + N_WORDS - 5 || id == 256 + N_WORDS - 4;
+        assert_num(data[id].logit == 0.0f, allowed);
+    }
+    cur.data = data + N_VOCAB;
+    cur.size = MORE - N_VOCAB;
+    for (size_t i = 0; i < cur.size; i++) cur.data[i].logit = 1.0f;
+    assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
+    assert_true(cur.data[0].logit == 1.0f);
+    assert_status(samp_sample(chain, logits, MORE), SAMP_E_RANGE);
+    for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 90.0f : -9.0f;
+    static const char *const ab[] = { "ab" };
+    samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+    assert_status(samp_grammar_sample(alone, lazy, logits, MORE), SAMP_E_RANGE);
+    assert_num(samp_grammar_is_awaiting(lazy), 1);
+    samp_free(lazy);
+    assert_ok(samp_set_position(alone, 0));
+    assert_status(samp_grammar_sample(alone, s, logits, MORE), SAMP_E_RANGE);
+    assert_num(samp_get_position(chain), 0);
+    assert_num(samp_get_position(alone), 1); /* the first draw counts */
+    samp_free(s);
+    samp_free(chain);
+    samp_free(alone);
+    samp_grammar_free(g);
+}
+
+/* A mask of the row's own and the grammar's: what both allow. */
+static void test_two_masks(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [a-z]+");
+    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    float logits[N_VOCAB] = { 0 };
+    uint32_t bits[N_MASK] = { 0 };
+    samp_token got = -1;
+    samp_logits rows = { .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = N_VOCAB, .mask = bits };
+    bits['Q' / 32] |= 1u << 'Q' % 32;
+    bits['k' / 32] |= 1u << 'k' % 32;
+    bits['m' / 32] |= 1u << 'm' % 32;
+    for (int i = 0; i < 30; i++) {
+        assert_ok(samp_sample_batch(&chain, &rows, &got));
+        assert_true(got == 'k' || got == 'm');
+    }
+    bits['k' / 32] = 0; /* m's, too */
+    assert_ok(samp_sample_batch(&chain, &rows, &got));
+    assert_status(got, SAMP_E_EMPTY);
+    assert_num(samp_get_position(chain), 30);
+    samp_free(chain);
+    samp_grammar_free(g);
+}
+
+static int refuse(samp_sampler *s, samp_token token)
+{
+    (void)s, (void)token;
+    return SAMP_E_FULL;
+}
+
+static int leave(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s, (void)cur;
+    return SAMP_OK;
+}
+
+/* samp_grammar_sample where the chain fails: nothing is left to draw from, or a sampler of the user's refuses the token,
+   which the grammar then takes back. */
+static void test_sample_fails(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab] \"c\"");
+    samp_sampler *s = samp_init_grammar(vocab_index, g), *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
+    float logits[N_VOCAB];
+    for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'x' ? 0.0f : -INFINITY;
+    assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_EMPTY);
+    logits['x'] = NAN;
+    assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_NAN);
+    logits['x'] = 0.0f;
+    logits['a'] = 1.0f;
+    static const samp_sampler_i refusing = { .accept = refuse, .apply = leave };
+    assert_ok(samp_set_rollback(s, 4));
+    assert_ok(samp_chain_add(chain, samp_init_custom(&refusing, NULL)));
+    assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_FULL);
+    check_mask(s);
+    assert_ok(samp_accept(s, 'b')); /* at the place where it was */
+    assert_ok(samp_accept(s, 'c'));
+    samp_free(s);
+    samp_free(chain);
+    samp_grammar_free(g);
+}
+
+/* Two grammars in one chain, each with its text: a state has both. Cut off anywhere it is none, and changes nothing. */
+static void test_two_grammars(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                 *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
+    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX), *loaded;
+    assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+    loaded = samp_clone(chain);
+    for (const char *p = "aab"; *p; p++) assert_ok(samp_accept(chain, *p));
+    static char saved[1 << 16];
+    const size_t size = samp_state_size(chain);
+    assert_true(size > 0 && size < sizeof saved);
+    assert_ok(samp_state_save(chain, saved, size));
+    for (size_t n = 0; n < size; n++) assert_true(samp_state_load(loaded, saved, n) < 0);
+    assert_num(samp_get_position(loaded), 0);
+    assert_ok(samp_state_load(loaded, saved, size));
+    for (int i = 0; i < samp_chain_n(chain); i++) {
+        samp_sampler *a = samp_chain_get(chain, i), *b = samp_chain_get(loaded, i);
+        uint32_t bits[2][N_MASK];
+        if (!sampi_is_grammar((const sampi_sampler *)a)) continue;
+        assert_ok(samp_grammar_mask(a, bits[0]));
+        assert_ok(samp_grammar_mask(b, bits[1]));
+        assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    }
+    assert_ok(samp_accept(loaded, 'b'));
+    samp_free(chain);
+    samp_free(loaded);
+    samp_grammar_free(g);
+    samp_grammar_free(h);
 }
 
 /* ---- lazy grammars ---- */
@@ -1585,6 +1995,8 @@ static int begins(samp_sampler *s, const char *text, size_t longest, size_t *at)
     return -1;
 }
 
+#define TEN_GROUPS "()()()()()()()()()()"
+
 /* What patterns mean: where the grammar begins in a text read byte by byte, and behind how many of them. */
 static void test_lazy_patterns(void **state)
 {
@@ -1632,11 +2044,27 @@ static void test_lazy_patterns(void **state)
         { { ".(x)" }, "xxa", 1, 1, 2 },
         { { "[^x]a" }, "xaba", 1, 2, 4 },
         { { "\\x61\\u0062" }, "xab", 1, 1, 3 },
+        { { "[\xc3\xa9-\xc3\xbc](b)" },
+          "x\xc3\xa9"
+          "b",
+          1,
+          3,
+          4 },
+        { { "[a\xc3\xa9-\xc3\xbc]x" }, "x\xc3\xa8xax", 1, 4, 6 },
+        { { "[]" }, "abc", 1, -1, 0 }, /* nothing can match */
+        { { "[]", "c" }, "abc", 1, 2, 3 },
+        { { "([])b|c" }, "abc", 1, 2, 3 },
         { { "\\<(?=" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
         { { "(a" }, NULL, 0, SAMP_E_FORMAT, 0 },
         { { "(a)\\1" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
         { { "(?:(?:x{1000}){1000}){1000}" }, NULL, 0, SAMP_E_RANGE, 0 },
         { { "((((((((((()))))))))))" }, NULL, 0, SAMP_OK, 0 },
+        { { TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS "()()()()" }, NULL, 0, SAMP_OK, 0 },
+        { { TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS TEN_GROUPS "()()()()()" },
+          NULL,
+          0,
+          SAMP_E_RANGE,
+          0 },
     };
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
@@ -1763,10 +2191,31 @@ static void test_lazy_tokens(void **state)
     assert_status(samp_status(s, &field), SAMP_E_RANGE);
     assert_text(field, "trigger_tokens");
     samp_free(s);
+    static const samp_token below_0[] = { 'a', -1 };
+    s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, below_0, 2);
+    assert_status(samp_status(s, &field), SAMP_E_RANGE);
+    assert_text(field, "trigger_tokens");
+    samp_free(s);
+    s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 1);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    assert_text(field, "trigger_tokens");
+    samp_free(s);
+    s = samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 1, tool, 1);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    assert_text(field, "trigger_patterns");
+    samp_free(s);
+    s = samp_init_grammar_lazy(NULL, g, ab, 1, NULL, 0);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    samp_free(s);
     s = samp_init_grammar_lazy(vocab_index, NULL, NULL, 0, NULL, 0);
     assert_status(samp_status(s, &field), SAMP_E_NULL);
     assert_text(field, "grammar");
     samp_free(s);
+    samp_grammar *nothing = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\"?");
+    s = samp_init_grammar_lazy(vocab_index, nothing, NULL, 0, tool, 2);
+    assert_num(samp_grammar_is_complete(s), 0); /* that would be complete, but has not begun */
+    samp_free(s);
+    samp_grammar_free(nothing);
     s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, NULL, 0); /* for ever */
     for (samp_token token = 0; token < N_VOCAB; token++) assert_ok(samp_accept(s, token));
     assert_num(samp_grammar_is_awaiting(s), 1);
@@ -1859,6 +2308,12 @@ static void test_lazy_memory(void **state)
     assert_ok(samp_set_grammar_limits(s, 1 << 26, 1 << 24));
     assert_ok(samp_accept(s, 'c'));
     assert_num(samp_grammar_is_complete(s), 1);
+    samp_reset(s);
+    for (int i = 0; i < 60000; i++)
+        assert_ok(samp_accept(s, 'a')); /* room for the text, but not for looking through */
+    assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 24));
+    assert_status(samp_accept(s, 'c'), SAMP_E_FULL);
+    assert_num(samp_grammar_is_awaiting(s), 1);
     samp_free(s);
     samp_grammar_free(g);
 }
@@ -1867,7 +2322,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_shares),
+        cmocka_unit_test(test_tree_bounds),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_repetition),
@@ -1884,6 +2341,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_one_token),
         cmocka_unit_test(test_odd_vocabulary),
+        cmocka_unit_test(test_long_pieces),
+        cmocka_unit_test(test_no_such_text),
         cmocka_unit_test(test_forced),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_sample_and_check),
@@ -1892,7 +2351,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_hardship),
+        cmocka_unit_test(test_swept),
+        cmocka_unit_test(test_hard_sample),
         cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_beyond_vocabulary),
+        cmocka_unit_test(test_two_masks),
+        cmocka_unit_test(test_sample_fails),
+        cmocka_unit_test(test_two_grammars),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
         cmocka_unit_test(test_lazy_tokens),

@@ -1016,6 +1016,59 @@ static const char *asked_bytes(const samp_vocab *vocab, samp_token token, size_t
     return token < 8 ? text[token] : "z";
 }
 
+static const char *other_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    return asked_bytes(vocab, token, n);
+}
+static int32_t own_tokens(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab, (void)text, (void)n, (void)n_max;
+    *out = 0;
+    return 1;
+}
+
+/* A vocabulary that the user has changed where it stands: what is known of the breakers is asked for again. */
+static void test_update_vocabulary(void **state)
+{
+    (void)state;
+    static const char *const breakers[] = { "ab", "c", NULL };
+    for (int what = 0; what < 4; what++) {
+        samp_vocab vocab = letters_vocab();
+        samp_params p = samp_default_params();
+        vocab.token_bytes = asked_bytes;
+        p.vocab = &vocab;
+        p.dry_breakers = breakers;
+        p.dry_multiplier = 3;
+        samp_sampler *chain = build(&p);
+        n_asked = 0;
+        if (what == 1) vocab.n_vocab--;
+        if (what == 2) vocab.token_bytes = other_bytes;
+        if (what == 3) vocab.tokenize = own_tokens;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_num(n_asked > 0, what > 0);
+    }
+}
+
+/* From a chain without an average to one with it, and what infill's vocabulary must have. */
+static void test_update_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q = p;
+    p.mirostat = 2;
+    q.adaptive_target = 0.5f;
+    samp_sampler *chain = build(&p), *other = build(&q);
+    assert_ok(samp_chain_update(chain, &q));
+    same_draws(chain, other);
+    samp_vocab vocab = letters_vocab();
+    vocab.eog = NULL;
+    for (int n = 0; n < 2; n++) {
+        vocab.n_eog = n;
+        samp_sampler *s = samp_init_infill(&vocab);
+        assert_true((samp_status(s, NULL) == SAMP_E_NULL) == (n > 0));
+        samp_free(s);
+    }
+}
+
 /* Breakers are looked for in the vocabulary only if they are needed and not known: not of a dry that is off, nor again
    with an update that leaves them as they are. */
 static void test_update_breakers(void **state)
@@ -1133,6 +1186,7 @@ static void test_batch_from_params(void **state)
     }
     bad.temp = -1;
     assert_int_equal(samp_batch_from_params(NULL, p, 1, NULL), SAMP_E_NULL);
+    assert_ok(samp_batch_from_params(NULL, NULL, 0, NULL));
     assert_int_equal(samp_batch_from_params(rows, NULL, 1, status), SAMP_E_NULL);
     assert_ok(samp_batch_from_params(rows, p, 4, status));
     for (int r = 0; r < 4; r++) {
@@ -1145,6 +1199,7 @@ static void test_batch_from_params(void **state)
     rows[3] = NULL;
     samp_params now[4] = { p[0], p[3], bad, p[1] };
     assert_int_equal(samp_batch_from_params(rows, now, 4, status), SAMP_E_RANGE);
+    assert_int_equal(samp_batch_from_params(rows, now, 4, NULL), SAMP_E_RANGE);
     assert_int_equal(status[2], SAMP_E_RANGE);
     assert_ok(status[0] | status[1] | status[3]);
     samp_sampler *fresh = samp_chain_from_params(&p[1], NULL);
@@ -1187,6 +1242,8 @@ int main(void)
         cmocka_unit_test(test_update_plain_adaptive),
         cmocka_unit_test(test_update_nested),
         cmocka_unit_test(test_update_breakers),
+        cmocka_unit_test(test_update_vocabulary),
+        cmocka_unit_test(test_update_adaptive),
         cmocka_unit_test(test_update_two_of_a_kind),
         cmocka_unit_test(test_update_cost),
         cmocka_unit_test(test_batch_from_params),

@@ -411,6 +411,8 @@ static void test_errors(void **state)
     assert_status(samp_rollback(chain, INT32_MAX), SAMP_E_RANGE);
     assert_status(samp_rollback(member, 1), SAMP_E_RANGE); /* its chain has the records */
     assert_ok(samp_rollback(member, 0));
+    assert_ok(samp_set_rollback(member, 5)); /* nor does it keep any of its own */
+    assert_status(samp_rollback(member, 1), SAMP_E_RANGE);
     assert_status(samp_accept(chain, -1), SAMP_E_RANGE); /* no token, and no change */
     assert_num(state_of(chain, after), size);
     assert_memory_equal(before, after, size);

@@ -685,6 +685,89 @@ static void test_together(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* The same the other way round: the narrower bound first, the same thing twice, what leaves nothing over. */
+static void test_in_turn(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"allOf\":[{\"minProperties\":2},{\"minProperties\":1},{\"maxProperties\":2},{\"maxProperties\":3}],"
+          "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"maxProperties\":1},\"minProperties\":1,\"properties\":{\"a\":{},\"b\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{}", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":{\"maxProperties\":1}},{\"not\":{\"maxProperties\":0}},{\"not\":{"
+          "\"minProperties\":3}},{\"not\":{\"minProperties\":4}}],\"properties\":{\"a\":{},\"b\":{},\"c\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"maxItems\":1}},{\"not\":{\"maxItems\":0}},{\"not\":{"
+          "\"minItems\":3"
+          "}},{\"not\":{\"minItems\":4}}]}",
+          "[1,2]", "[]\n[1]\n[1,2,3]", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"prefixItems\":[{},{\"type\":\"null\"}]}},{\"not\":{"
+          "\"prefixItems\":["
+          "{\"type\":\"null\"}]}}]}",
+          "[1,2]\n[1,2,3]", "[]\n[null]\n[null,1]\n[1]\n[1,null]", NULL },
+        { "{\"allOf\":[{\"maxLength\":3},{\"maxLength\":5},{\"minLength\":2},{\"minLength\":1}]}", "\"ab\"\n\"abc\"",
+          "\"a\"\n\"abcd\"", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":{\"maxProperties\":0}},{\"not\":{\"maxProperties\":1}},{\"not\":{"
+          "\"minProperties\":4}},{\"not\":{\"minProperties\":3}}],\"properties\":{\"a\":{},\"b\":{},\"c\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"maxItems\":0}},{\"not\":{\"maxItems\":1}},{\"not\":{"
+          "\"minItems\":4"
+          "}},{\"not\":{\"minItems\":3}}]}",
+          "[1,2]", "[]\n[1]\n[1,2,3]", NULL },
+        { "{\"allOf\":[{\"type\":\"string\",\"minLength\":3},{\"pattern\":\"^[^]{2,4}$\"}]}", "\"abc\"\n\"abcd\"",
+          "\"ab\"\n\"abcde\"", NULL },
+        { "{\"allOf\":[{\"maxLength\":3},{\"minLength\":1}]}", "\"a\"\n\"abc\"", "\"\"\n\"abcd\"", NULL },
+        { "{\"allOf\":[{\"minLength\":3},{\"minLength\":1}]}", "\"abc\"\n\"abcd\"", "\"\"\n\"ab\"", NULL },
+        { "{\"type\":\"object\",\"not\":{\"unevaluatedProperties\":true}}", "", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"unevaluatedItems\":true}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":false}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true},\"minItems\":2,\"maxItems\":1}", "", "[]\n[1,1]",
+          NULL },
+        { "{\"type\":\"array\",\"not\":false}", "[]\n[1]", "{}", NULL },
+        { "{\"allOf\":[{\"patternProperties\":{\"^a\":{},\"c$\":{\"type\":\"null\"}}},{\"patternProperties\":{\"b$\":"
+          "{\"type\":"
+          "\"null\"},\"^a\":{\"minimum\":3},\"c$\":{}}}]}",
+          "{\"a\":3,\"xb\":null,\"xc\":null}\n{\"ab\":null}", "{\"a\":1}\n{\"xb\":1}\n{\"xc\":1}\n{\"ac\":3}", NULL },
+        { "{\"properties\":{\"ab\":false},\"patternProperties\":{\"^a\":{},\"b$\":{\"type\":\"null\"}}}",
+          "{\"a\":1}\n{\"xb\":null}", "{\"ab\":null}\n{\"xb\":1}", NULL },
+        { "{\"type\":\"object\",\"properties\":{\"x\":{},\"z\":{}},\"not\":{\"propertyNames\":{\"not\":{\"enum\":["
+          "\"x\",\"y\"]"
+          "}}},\"additionalProperties\":false}",
+          "{\"x\":1}\n{\"x\":1,\"z\":2}", "{}\n{\"z\":1}", NULL },
+        { "{\"$defs\":{\"c\":{\"contains\":{\"const\":1}}},\"allOf\":[{\"$ref\":\"#/$defs/c\"},{\"$ref\":\"#/$defs/"
+          "c\"}]}",
+          "[1]\n[2,1,1]", "[]\n[2]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"const\":1},\"contains\":{\"const\":1},\"maxContains\":2}", "[1]\n[1,1]",
+          "[]\n[1,1,1]\n[2]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"const\":1},\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":"
+          "3,"
+          "\"maxItems\":5}",
+          "[1,1]\n[1,1,1]", "[1]\n[1,1,1,1]", NULL },
+        { "{\"items\":false,\"uniqueItems\":true}", "[]\n{}", "[1]", NULL },
+        { "{\"items\":{\"enum\":[\"a\",2]},\"uniqueItems\":true}", "[]\n[\"a\"]\n[2,\"a\"]", "[2,2]\n[\"a\",2,\"a\"]",
+          NULL },
+        { "{\"allOf\":[{\"enum\":[1,-2.0,3]},{\"enum\":[-1,2,-2,30]}]}", "-2\n-2.0", "1\n-1\n2\n3", NULL },
+        { "{\"enum\":[{\"a\":1},{\"b\":2}],\"additionalProperties\":{\"maximum\":1}}", "{\"a\":1}", "{\"b\":2}\n{}",
+          NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[\\\\u0000-\\\\uffff\\\\u{10000}-\\\\u{10ffff}]b$\"}",
+          "\"ab\"\n\"\xf0\x9f\x98\x80"
+          "b\"",
+          "\"b\"\n\"aab\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^a\\u0000b\\\\\\u0000$\"}", "\"a\\u0000b\\u0000\"",
+          "\"ab\"\n\"a\\u0000b\"", NULL },
+        { "{\"$schema\":5,\"type\":\"null\"}", "null", "1", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^.{2,4}$\",\"minLength\":3}", "\"abc\"\n\"abcd\"", "\"ab\"\n\"abcde\"",
+          NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^]{2,4}$\",\"minLength\":3}", "\"abc\"\n\"abcd\"",
+          "\"ab\"\n\"abcde\"", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -783,6 +866,15 @@ static void test_refusals(void **state)
           "\"j\":{},\"k\":{}}}",
           SAMP_E_UNSUPPORTED, "/patternProperties/k:" },
         { "{\"$schema\":\"http://json-schema.org/draft-08/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
+        { "{\"type\":\"array\",\"not\":{\"$ref\":\"#/nowhere\"}}", SAMP_E_FORMAT, "/not/$ref:" },
+        { "{\"$id\":\"http://x.org\",\"$defs\":{\"c\":{\"$id\":\"http://x.org/c\"}},\"$ref\":\"c\"}",
+          SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"uniqueItems\":true,\"prefixItems\":[{\"const\":1}]}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"contains\":{\"const\":1}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"number\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"string\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"array\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"type\":\"number\",\"allOf\":[{\"enum\":[1e999999,2]},{\"enum\":[2,1e888888]}]}", SAMP_E_RANGE, "" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         samp_grammar_error error;
@@ -794,6 +886,64 @@ static void test_refusals(void **state)
         samp_grammar_free(g);
         assert_num(heap.live, before);
     }
+}
+
+/* n copies of a text, between two others. */
+static char *copies(const char *before, const char *text, size_t n, const char *after)
+{
+    size_t size = strlen(before) + n * strlen(text) + strlen(after) + 1, used = strlen(before);
+    char *out = (char *)malloc(size);
+    assert_non_null(out);
+    memcpy(out, before, used);
+    for (size_t i = 0; i < n; i++, used += strlen(text)) memcpy(out + used, text, strlen(text));
+    memcpy(out + used, after, strlen(after) + 1);
+    return out;
+}
+
+/* A place too long to tell is told as far as there is room, the reason where it fits; what is too long to be looked for is
+   a status. */
+static void test_long_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *text, *after;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "{\"properties\":{\"", "aaaaaaaaaa", "\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/aaaaaaaaaa" },
+        { "{\"$ref\":\"#/", "aaaaaaaaaa", "\"}", SAMP_E_RANGE, "/$ref:" },
+        { "{\"$ref\":\"http://x.org/", "aaaaaaaaaa", "\"}", SAMP_E_RANGE, "/$ref:" },
+        { "{\"$id\":\"http://x.org/", "aaaaaaaaaa", "/b\",\"$ref\":\"c\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"const\":", "1234567891", "}", SAMP_E_RANGE, "/const" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char *schema = copies(cases[i].before, cases[i].text, 110, cases[i].after);
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        if (g || error.status != cases[i].status || strncmp(error.message, cases[i].says, strlen(cases[i].says)))
+            test_fail(__FILE__, __LINE__, "%.40s: %d %s", schema, g ? 0 : error.status, error.message);
+        assert_true(strlen(error.message) < sizeof error.message);
+        free(schema);
+    }
+    /* 450 schemas that refer to one another, and 12 that must not hold in one another */
+    page many = { 0 };
+    put(&many, "{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for (int i = 0; i < 450; i++) put(&many, "\"a%d\":{\"$ref\":\"#/$defs/a%d\"},", i, i + 1);
+    put(&many, "\"a450\":{}}}");
+    samp_grammar_error far;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, many.text, NULL, &far));
+    assert_status(far.status, SAMP_E_RANGE);
+    assert_non_null(strstr(far.message, "too many schemas in one another"));
+    char *closed = copies("\"any\"}", "}}", 60, "");
+    char *deep = copies("", "{\"properties\":{\"abcdefgh\":", 60, "{\"type\":"),
+         *schema = copies(deep, "", 0, closed);
+    samp_grammar_error error;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error));
+    assert_status(error.status, SAMP_E_FORMAT);
+    assert_memory_equal(error.message, "/properties/abcdefgh/properties/", 32);
+    free(closed);
+    free(deep);
+    free(schema);
 }
 
 /* A keyword with a value that it can't have is an error wherever it stands; none is looked into as if it were right. */
@@ -853,18 +1003,6 @@ static void test_wrong_values(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------- hostile input */
-
-/* n copies of a text, between two others. */
-static char *copies(const char *before, const char *text, size_t n, const char *after)
-{
-    size_t size = strlen(before) + n * strlen(text) + strlen(after) + 1, used = strlen(before);
-    char *out = (char *)malloc(size);
-    assert_non_null(out);
-    memcpy(out, before, used);
-    for (size_t i = 0; i < n; i++, used += strlen(text)) memcpy(out + used, text, strlen(text));
-    memcpy(out + used, after, strlen(after) + 1);
-    return out;
-}
 
 /* A status, no hang (it takes a third of a second at most; an emulator or a sanitizer takes longer), and nothing left on
    the heap. */
@@ -977,7 +1115,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
         cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_together),        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_many_properties),

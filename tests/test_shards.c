@@ -882,20 +882,109 @@ static samp_sampler *typical_sigma(void)
     return chain_of(samp_init_typical(0.9f, 0), samp_init_top_n_sigma(1.0f), samp_init_dist(7));
 }
 static samp_sampler *xtc_kept(void) { return chain_of(samp_init_xtc(1.0f, 0.01f, 1400, 8), samp_init_dist(8), NULL); }
+/* Where many are left, and then nothing is known of them any more: not even the maximum. */
+static samp_sampler *forgetful(samp_sampler *s)
+{
+    static const samp_logit_bias bias[] = { { 3, 2.0f }, { 17, -1.5f } };
+    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_logit_bias(LONG_VOCAB, 2, bias), s);
+}
+static samp_sampler *forgets_dist(void) { return forgetful(samp_init_dist(41)); }
+static samp_sampler *forgets_gumbel(void) { return forgetful(samp_init_gumbel(42)); }
+static samp_sampler *forgets_mirostat(void) { return forgetful(samp_init_mirostat_v2(43, 9.0f, 0.1f)); }
+static samp_sampler *forgets_min_p(void)
+{
+    samp_sampler *chain = forgetful(samp_init_min_p(1e-3f, 0));
+    samp_chain_add(chain, samp_init_dist(44));
+    return chain;
+}
+static samp_sampler *forgets_smoothing(void)
+{
+    samp_sampler *chain = forgetful(samp_init_smoothing(0.2f, 4.0f)); /* after which the largest may be another one */
+    samp_chain_add(chain, samp_init_smoothing(0.3f, 1.5f));
+    samp_chain_add(chain, samp_init_dist(45));
+    return chain;
+}
+static samp_sampler *forgets_greedy(void) { return forgetful(samp_init_greedy()); }
+static samp_sampler *forgets_top_k(void)
+{
+    samp_sampler *chain = forgetful(samp_init_top_k(1200));
+    samp_chain_add(chain, samp_init_dist(46));
+    return chain;
+}
 static samp_sampler *eta_greedy(void)
 {
     return chain_of(samp_init_eta(1e-3f, 0), samp_init_p_less(1.0f, 0), samp_init_greedy());
+}
+
+/* More members than there is room for: no rank can do that, and all say so. */
+static samp_sampler *too_many(void)
+{
+    samp_sampler *chain = samp_chain_init();
+    for (int i = 0; i < 300; i++) samp_chain_add(chain, samp_init_temp(i % 2 ? 1.01f : 0.99f));
+    samp_chain_add(chain, samp_init_dist(47));
+    return chain;
+}
+
+static void test_too_many_members(void **state)
+{
+    (void)state;
+    source s = source_stream(610);
+    world *w = (world *)calloc(1, sizeof *w);
+    w->n_vocab = w->stride = 60;
+    w->n_ranks = 2;
+    w->n_rows = 1;
+    w->one[0] = too_many();
+    w->data = (char *)malloc(w->n_vocab * sizeof(float));
+    normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
+    make_ranks(w, &s);
+    sample_on_ranks(w, &s);
+    for (size_t rank = 0; rank < 2; rank++) {
+        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
+        assert_int_equal(samp_get_position(w->chain[rank][0]), 0);
+    }
+    drop_world(w);
+    free(w);
+}
+
+/* As many log-probabilities as may be asked for. */
+static void test_most_logprobs(void **state)
+{
+    (void)state;
+    source s = source_stream(611);
+    world *w = (world *)calloc(1, sizeof *w);
+    samp_logprob *top[3];
+    w->n_vocab = w->stride = 1500;
+    w->n_ranks = 2;
+    w->n_rows = 1;
+    w->one[0] = top_k_700();
+    w->data = (char *)malloc(w->n_vocab * sizeof(float));
+    normal_row(&s, (float *)(void *)w->data, w->n_vocab, 1.0);
+    make_told(w, &s);
+    for (int k = 0; k < 3; k++) {
+        samp_logprobs *told = w->told[k < 2 ? k : MAX_RANKS];
+        top[k] = (samp_logprob *)calloc(2 * SAMP_MAX_TOP_LOGPROBS, sizeof **top);
+        told->raw.n_top = told->processed.n_top = SAMP_MAX_TOP_LOGPROBS;
+        told->raw.top_logprobs = top[k];
+        told->processed.top_logprobs = top[k] + SAMP_MAX_TOP_LOGPROBS;
+    }
+    make_ranks(w, &s);
+    play_batch(w, &s, "most log-probabilities", 0);
+    assert_int_equal(w->told[0]->raw.n_top_found, SAMP_MAX_TOP_LOGPROBS);
+    drop_world(w);
+    for (int k = 0; k < 3; k++) free(top[k]);
+    free(w);
 }
 
 static void test_more_chains(void **state)
 {
     (void)state;
     static samp_sampler *(*const make[])(void) = {
-        softmax_dist,  dist_top_k,      dist_twice,       greedy_temp,      gumbel,        gumbel_top_k,
-        top_k_gumbel,  top_k_mirostat,  mirostat_few,     mirostat_many,    temp_mirostat, adaptive_off,
-        top_p_top_k,   top_p_top_k_all, top_p_min_p_keep, top_p_min_p_more, typical_top_p, temp_ext_alone,
-        smoothing,     sigma_twice,     xtc_kept,         eta_greedy,       min_p_sigma,   top_p_sigma,
-        typical_sigma, top_p_dynamic,   typical_eta,      top_p_p_less,     three_nuclei,
+        softmax_dist,   dist_top_k,       dist_twice,       greedy_temp,       gumbel,         gumbel_top_k,
+        top_k_gumbel,   top_k_mirostat,   mirostat_few,     mirostat_many,     temp_mirostat,  adaptive_off,
+        top_p_top_k,    top_p_top_k_all,  top_p_min_p_keep, top_p_min_p_more,  typical_top_p,  temp_ext_alone,
+        smoothing,      sigma_twice,      xtc_kept,         eta_greedy,        min_p_sigma,    top_p_sigma,
+        typical_sigma,  top_p_dynamic,    typical_eta,      top_p_p_less,      three_nuclei,   forgets_dist,
+        forgets_gumbel, forgets_mirostat, forgets_min_p,    forgets_smoothing, forgets_greedy, forgets_top_k,
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);
@@ -1012,15 +1101,14 @@ static void test_no_memory(void **state)
 static void test_one_row_is_wrong(void **state)
 {
     (void)state;
-    for (int wrong = 0; wrong < 6; wrong++) {
+    for (int wrong = 0; wrong < 9; wrong++) {
         source s = source_stream(100 + (uint64_t)wrong);
         world *w = small_world(&s);
         size_t rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
         float *x = (float *)w->owned[rank][0];
         samp_logits logits = whole(w);
-        static const int statuses[] = {
-            SAMP_E_NAN, SAMP_E_NAN, SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE, SAMP_E_NULL
-        };
+        static const int statuses[] = { SAMP_E_NAN,  SAMP_E_NAN,   SAMP_E_RANGE, SAMP_E_EMPTY, SAMP_E_RANGE,
+                                        SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_RANGE, SAMP_E_NULL };
         int status = statuses[wrong];
         if (wrong >= 4) make_told(w, &s);
         if (wrong == 0) x[w->length[rank] - 1] = NAN;
@@ -1030,6 +1118,9 @@ static void test_one_row_is_wrong(void **state)
             w->slice[k].logprobs = w->told[k];
             if (wrong == 4) w->told[k][0].raw.n_top = SAMP_MAX_TOP_LOGPROBS + 1;
             if (wrong == 5) w->told[k][0].processed.n_top = 1, w->told[k][0].processed.top_logprobs = NULL;
+            if (wrong == 6) w->told[k][0].raw.n_top = -1;
+            if (wrong == 7) w->told[k][0].processed.n_top = -1;
+            if (wrong == 8) w->told[k][0].raw.n_top = 2, w->told[k][0].raw.top_logprobs = NULL;
             if (wrong == 2) samp_chain_add(w->chain[k][0], samp_init_top_p(7.0f, 0));
             for (size_t i = 0; i < w->length[k] && wrong == 3; i++) ((float *)w->owned[k][0])[i] = -INFINITY;
         }
@@ -1090,6 +1181,85 @@ static int alone(void *user, void *bytes, size_t n, samp_merge merge)
     return user ? -99 : 0;
 }
 
+/* The same by the other callback. */
+static int alone_gathers(void *user, const void *bytes, size_t n, void *all)
+{
+    (void)user;
+    memcpy(all, bytes, n);
+    return 0;
+}
+
+/* Fails at its last call. */
+static int alone_until(void *user, void *bytes, size_t n, samp_merge merge)
+{
+    (void)bytes, (void)n, (void)merge;
+    return --*(int *)user == 0 ? SAMP_E_FULL : 0;
+}
+
+/* One shard for batches of more rows and of fewer, of longer lists, and by both callbacks: what it has made room for
+   stays, and is enough for each. */
+static void test_reused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n_rows;
+        samp_sampler *(*make)(void);
+        bool gathers;
+    } batches[] = { { 3, usual_chain, false }, { 1, tail_free, false },   { 2, tail_free, true },
+                    { 1, only_dist, true },    { 5, usual_chain, false }, { 2, usual_chain, true },
+                    { 7, tail_free, true },    { 3, only_dist, false } };
+    enum { N = 700, MOST = 7 };
+    float rows[MOST * N];
+    const long live = heap.live;
+    samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
+    for (uint64_t i = 0; i < TEST_COUNT(batches); i++) {
+        source s = source_stream(520 + i);
+        samp_sampler *chain[MOST] = { NULL }, *one[MOST] = { NULL };
+        samp_token out[MOST], want[MOST];
+        samp_logits slice = { .data = rows, .dtype = SAMP_F32, .n_rows = batches[i].n_rows, .n_vocab = N };
+        samp_ranks ranks = { batches[i].gathers ? NULL : alone, batches[i].gathers ? alone_gathers : NULL, NULL };
+        normal_row(&s, rows, MOST * N, 1.0);
+        for (size_t r = 0; r < slice.n_rows; r++) {
+            chain[r] = batches[i].make();
+            one[r] = samp_clone(chain[r]);
+        }
+        assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_OK);
+        assert_int_equal(samp_sample_batch(one, &slice, want), SAMP_OK);
+        for (size_t r = 0; r < slice.n_rows; r++) {
+            assert_int_equal(out[r], want[r]);
+            samp_free(chain[r]);
+            samp_free(one[r]);
+        }
+    }
+    samp_shard_free(shard);
+    assert_int_equal(heap.live, live); /* what had become too small is gone, too */
+}
+
+/* Of three groups of rows the second one fails: its rows and those behind it have the status, and have not moved. */
+static void test_late_failure(void **state)
+{
+    (void)state;
+    enum { N = 40, ROWS = 300 };
+    float *rows = (float *)malloc(ROWS * N * sizeof *rows);
+    source s = source_stream(540);
+    normal_row(&s, rows, ROWS * N, 1.0);
+    samp_sampler *chain[ROWS];
+    samp_token out[ROWS];
+    for (int r = 0; r < ROWS; r++) chain[r] = only_greedy();
+    samp_logits slice = { .data = rows, .dtype = SAMP_F32, .n_rows = ROWS, .n_vocab = N };
+    samp_shard *shard = samp_shard_init(N, 0, N, 1, NULL);
+    int calls = 3; /* a group of greedy takes two rounds */
+    samp_ranks ranks = { alone_until, NULL, &calls };
+    assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_E_FULL);
+    for (int r = 0; r < ROWS; r++) {
+        if (r >= SAMPI_SHARD_ROWS) assert_int_equal(out[r], SAMP_E_FULL);
+        if (r < SAMPI_SHARD_ROWS) assert_int_equal(out[r], samp_sample(chain[r], rows + r * N, N));
+        samp_free(chain[r]);
+    }
+    samp_shard_free(shard);
+    free(rows);
+}
+
 static void test_arguments(void **state)
 {
     (void)state;
@@ -1121,6 +1291,10 @@ static void test_arguments(void **state)
     assert_int_equal(samp_sample_sharded(NULL, &ranks, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_sample_sharded(shard, NULL, chain, &slice, out), SAMP_E_NULL);
     assert_int_equal(samp_shard_begin(NULL, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_shard_begin(shard, chain, NULL, out),
+                     SAMP_OK); /* all ranks are told in the first message */
+    assert_non_null(samp_shard_message(shard, &n));
+    assert_int_equal(samp_shard_take(shard), SAMP_E_NULL);
     assert_int_equal(samp_shard_take(NULL), SAMP_E_NULL);
     assert_null(samp_shard_message(NULL, &n));
     assert_null(samp_shard_message(shard, NULL));
@@ -1214,6 +1388,13 @@ static void test_statuses_are_merged(void **state)
     }
     same_merges(bytes[0], bytes[1], bytes[2], n[0]);
     assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_NAN);
+    for (size_t rank = 0; rank < 3; rank++) {
+        samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]);
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+        if (rank) samp_shard_merge(bytes[0], bytes[rank], n[0]);
+    }
+    sampi_wire_put(bytes[0] + SAMPI_AT_STATUS, (uint32_t)-1000, 4); /* no status of ours */
+    assert_int_equal(samp_shard_take(w->shard[0]), SAMP_E_FORMAT);
     drop_world(w);
     free(w);
 }
@@ -1307,6 +1488,56 @@ static void test_merge_ties(void **state)
     assert_true(whole > n_cases); /* of three times as many */
 }
 
+/* A message of these parcels, each with so much room and all of it zeros; its size. */
+static size_t make_message(unsigned char *m, const sampi_parcel_kind *kind, const size_t *room, size_t n_parcels)
+{
+    size_t size = SAMPI_SHARD_HEAD;
+    memset(m, 0, 512);
+    sampi_wire_put(m, SAMPI_SHARD_MAGIC, 4);
+    sampi_wire_put(m + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+    sampi_wire_put(m + SAMPI_AT_PARCELS, n_parcels, 4);
+    for (size_t i = 0; i < n_parcels; i++) {
+        sampi_parcel p = sampi_new_parcel(m + size, kind[i], 0, room[i]);
+        if (kind[i] == SAMPI_PARCEL_TOP) sampi_set_entries(&p, room[i]);
+        size += sampi_parcel_size(kind[i], room[i]);
+    }
+    return size;
+}
+
+/* Messages of one length that are whole, but not alike: another number of parcels, others, in another order, more than
+   the head says. A merge of two that are alike has no status. */
+static void test_unlike_messages(void **state)
+{
+    (void)state;
+    static const sampi_parcel_kind kinds[][3] = { { SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE, SAMPI_PARCEL_SUMS },
+                                                  { SAMPI_PARCEL_TOP, SAMPI_PARCEL_SUMS },
+                                                  { SAMPI_PARCEL_SUMS, SAMPI_PARCEL_RACE, SAMPI_PARCEL_RACE },
+                                                  { SAMPI_PARCEL_RACE, SAMPI_PARCEL_DRAW, SAMPI_PARCEL_SUMS } };
+    static const size_t room[][3] = { { 0 }, { 12, 0 }, { 0 }, { 0 } }, n[] = { 3, 2, 3, 3 };
+    static unsigned char m[4][512], a[512], b[512];
+    size_t size = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t other = make_message(m[i], kinds[i], room[i], n[i]);
+        assert_true(i == 0 || other == size);
+        assert_true(sampi_message_is_good(m[i], other));
+        size = other;
+    }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            memcpy(a, m[i], size);
+            samp_shard_merge(a, m[k], size);
+            assert_int_equal((int32_t)sampi_wire_u32(a + SAMPI_AT_STATUS), i == k ? SAMP_OK : SAMP_E_FORMAT);
+        }
+    for (int fewer = 0; fewer < 3; fewer++) {
+        memcpy(a, m[0], size);
+        memcpy(b, m[0], size);
+        sampi_wire_put(b + SAMPI_AT_PARCELS, (uint64_t)fewer, 4);
+        assert_false(sampi_message_is_good(b, size));
+        samp_shard_merge(a, b, size);
+        assert_int_equal((int32_t)sampi_wire_u32(a + SAMPI_AT_STATUS), SAMP_E_FORMAT);
+    }
+}
+
 /* A word of a message, before it is merged or behind that, is another one. */
 typedef struct change {
     unsigned round;
@@ -1323,27 +1554,46 @@ static uint32_t changed_word(uint32_t x, int how)
     return how < 7 ? words[how] : how == 7 ? x + 1 : how == 8 ? x - 1 : x ^ 0x80000000u;
 }
 
-/* Ranks of which one has said something else, or that were told so: they go on alike, and come to an end with tokens that
-   there are, or with a status. False: there is no such round, or no such word. */
-static bool play_changed(const traffic *t, uint64_t number, const change *c)
+/* Two ranks that have begun with two rows. */
+static world *begin_two(samp_sampler *(*make)(void), uint64_t number, source *s)
 {
-    source s = source_seed(test_seed() + number);
     world *w = (world *)calloc(1, sizeof *w);
-    unsigned char *bytes[MAX_RANKS];
-    size_t n[MAX_RANKS] = { 0 };
-    bool met = false;
     w->n_vocab = w->stride = 1500;
     w->n_ranks = 2;
     w->n_rows = 2;
     w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
     for (size_t r = 0; r < w->n_rows; r++) {
-        w->one[r] = t->make();
-        make_long_row(&s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
+        w->one[r] = make ? make() : possible_chain(s, w->n_vocab);
+        make_long_row(s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
     }
-    if (number % 3 == 0) make_told(w, &s);
-    make_ranks(w, &s);
+    if (number % 3 == 0) make_told(w, s);
+    make_ranks(w, s);
     for (size_t k = 0; k < 2; k++)
         assert_int_equal(samp_shard_begin(w->shard[k], w->chain[k], &w->slice[k], w->out[k]), SAMP_OK);
+    return w;
+}
+
+/* Both ranks have come to the same end: a token that there is, or a status. */
+static void end_two(world *w)
+{
+    for (size_t r = 0; r < w->n_rows; r++) {
+        assert_int_equal(w->out[0][r], w->out[1][r]);
+        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
+        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
+    }
+    drop_world(w);
+    free(w);
+}
+
+/* Ranks of which one has said something else, or that were told so: they go on alike. False: there is no such round, or
+   no such word. */
+static bool play_changed(const traffic *t, uint64_t number, const change *c)
+{
+    source s = source_seed(test_seed() + number);
+    world *w = begin_two(t->make, number, &s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS] = { 0 };
+    bool met = false;
     for (unsigned round = 0;; round++) {
         for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
         assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
@@ -1358,13 +1608,7 @@ static bool play_changed(const traffic *t, uint64_t number, const change *c)
         int status = samp_shard_take(w->shard[0]);
         assert_int_equal(samp_shard_take(w->shard[1]), status);
     }
-    for (size_t r = 0; r < w->n_rows; r++) {
-        assert_int_equal(w->out[0][r], w->out[1][r]);
-        assert_true(w->out[0][r] >= SAMP_STATUS_LAST && w->out[0][r] < (samp_token)w->n_vocab);
-        assert_int_equal(samp_get_position(w->chain[0][r]), samp_get_position(w->chain[1][r]));
-    }
-    drop_world(w);
-    free(w);
+    end_two(w);
     return met;
 }
 
@@ -1382,6 +1626,84 @@ static void test_changed_words(void **state)
                 change c = { round, word, (int)(number % N_CHANGES), number / N_CHANGES % 2 == 0 };
                 for (; c.how < N_CHANGES; c.how += every) met = play_changed(&TRAFFIC[i], number++, &c);
             }
+    }
+}
+
+/* A number of n bytes that is nearly right, or at an edge of what it may be. */
+static uint64_t other_number(source *s, uint64_t x, size_t n, size_t n_vocab)
+{
+    static const uint32_t floats[] = {
+        0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff7fffffu, 0x7f7fffffu, 0, 0x41200000u
+    };
+    const uint64_t sizes[] = { 0,         1,          n_vocab - 1, n_vocab, n_vocab + 1, SAMPI_ONE - 1,
+                               SAMPI_ONE, UINT64_MAX, x / 2,       2 * x };
+    if (n == 3 && percent(s, 50)) return n_vocab + below(s, 3); /* as an id */
+    if (percent(s, 30)) return percent(s, 50) ? x + 1 : x - 1;
+    return n == 4 && percent(s, 80) ? floats[below(s, TEST_COUNT(floats))] : sizes[below(s, TEST_COUNT(sizes))];
+}
+
+/* One number of one parcel of a message is another one, or the parcel has fewer entries; the message is whole. */
+static void change_parcel(unsigned char *bytes, size_t n, size_t n_vocab, source *s)
+{
+    const size_t n_parcels = sampi_wire_u32(bytes + SAMPI_AT_PARCELS);
+    size_t at = SAMPI_SHARD_HEAD, left = below(s, n_parcels + 1);
+    sampi_parcel p;
+    do
+        if (!sampi_next_of_message(bytes, n, &at, &p)) return;
+    while (left-- > 0 && at < n);
+    const size_t fields = SAMPI_PARCEL_SIZES[p.kind].fields;
+    unsigned char *number = p.fields;
+    size_t wide = fields && percent(s, 50) ? 8 : 4, entry = p.n && percent(s, 50) ? below(s, p.n) : 0;
+    if (p.n && percent(s, 10)) {
+        size_t fewer = below(s, p.n);
+        memset(sampi_parcel_entry(&p, fewer), 0, (p.n - fewer) * p.entry);
+        if (p.kind != SAMPI_PARCEL_HIST && p.kind != SAMPI_PARCEL_TOP) sampi_set_entries(&p, fewer);
+        return;
+    }
+    if (fields && (p.n == 0 || percent(s, 50))) {
+        number += below(s, fields / wide) * wide;
+    } else if (p.n) {
+        static const struct {
+            uint8_t at, wide;
+        } parts[SAMPI_N_PARCELS][3] = { [SAMPI_PARCEL_TOP] = { { 0, 4 }, { 0, 4 }, { 0, 4 } },
+                                        [SAMPI_PARCEL_LIST] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_HIST] = { { 0, 8 }, { 8, 3 }, { 0, 8 } },
+                                        [SAMPI_PARCEL_RUNS] = { { 0, 3 }, { 3, 4 }, { 7, 3 } },
+                                        [SAMPI_PARCEL_NEAR] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_SEGS] = { { 0, 3 }, { 3, 8 }, { 11, 8 } },
+                                        [SAMPI_PARCEL_RAW] = { { 0, 3 }, { 3, 4 }, { 3, 4 } },
+                                        [SAMPI_PARCEL_LEFT] = { { 0, 3 }, { 3, 4 }, { 3, 4 } } };
+        size_t part = below(s, 3);
+        number = sampi_parcel_entry(&p, entry) + parts[p.kind][part].at;
+        wide = parts[p.kind][part].wide;
+    } else {
+        return;
+    }
+    sampi_wire_put(number, other_number(s, sampi_wire_get(number, wide), wide, n_vocab), wide);
+}
+
+/* Numbers of merged messages, as they may be or not: ranks that are told the same go on alike. */
+static void test_changed_parcels(void **state)
+{
+    (void)state;
+    const uint64_t n_cases = cases(200000, 3000);
+    real_rows_load(REAL_ROWS_PATH);
+    for (uint64_t i = 0; i < n_cases; i++) {
+        source s = source_seed(test_seed() + 5000000 + i);
+        world *w = begin_two(i % 5 ? TRAFFIC[i % TEST_COUNT(TRAFFIC)].make : NULL, i, &s);
+        unsigned char *bytes[MAX_RANKS];
+        size_t n[MAX_RANKS] = { 0 }, quiet = below(&s, 4);
+        for (unsigned round = 0;; round++) {
+            for (size_t k = 0; k < 2; k++) bytes[k] = (unsigned char *)samp_shard_message(w->shard[k], &n[k]);
+            assert_true(!bytes[0] == !bytes[1] && n[0] == n[1] && round < 300);
+            if (!bytes[0]) break;
+            assert_true(exchange(w, bytes, n, &s));
+            if (round >= quiet && percent(&s, 60)) change_parcel(bytes[1], n[1], w->n_vocab, &s);
+            memcpy(bytes[0], bytes[1], n[0]);
+            int status = samp_shard_take(w->shard[0]);
+            assert_int_equal(samp_shard_take(w->shard[1]), status);
+        }
+        end_two(w);
     }
 }
 
@@ -1543,6 +1865,28 @@ static void test_grammar(void **state)
         drop_world(w);
         free(w);
     }
+    /* a trigger that the grammar does not go on with, and a row that is longer than its vocabulary: of that row */
+    static const char *const words[] = { "a" };
+    for (uint64_t i = 0; i < 4; i++) {
+        source s = source_stream(730 + i);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = 36 * 5 + (i >= 2);
+        w->n_ranks = 2;
+        w->n_rows = 2;
+        w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+        normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 2.0);
+        ((float *)(void *)w->data)[10] = 30.0f; /* "a" */
+        w->one[0] = i >= 2 ? chain_of(samp_init_grammar(index, grammar), samp_init_dist(i), NULL)
+                           : chain_of(samp_init_grammar_lazy(index, grammar, words, 1, NULL, 0), samp_init_dist(i),
+                                      NULL);
+        w->one[1] = only_dist();
+        if (i % 2) make_told(w, &s);
+        make_ranks(w, &s);
+        play_batch(w, &s, "a grammar that refuses", i);
+        assert_int_equal(w->want[0], SAMP_E_RANGE);
+        drop_world(w);
+        free(w);
+    }
     samp_grammar_free(grammar);
     samp_vocab_index_free(index);
 }
@@ -1550,15 +1894,18 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches), cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),      cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),        cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),    cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),      cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),          cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),  cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),      cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),         cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_too_many_members),
+        cmocka_unit_test(test_most_logprobs),   cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),
+        cmocka_unit_test(test_reused),          cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_merge_ties),      cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_changed_parcels), cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),       cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1056,6 +1056,32 @@ static void test_custom_breaks(void **state)
                 }
 }
 
+static int double_one(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    samp_token_data first = cur->data[0];
+    cur->data[0] = cur->data[1];
+    cur->data[1] = first;
+    cur->data[cur->size - 1].id = cur->data[2].id;
+    return SAMP_OK;
+}
+
+/* The same of an array that is too long to look at each pair. */
+static void test_doubled_among_many(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    static const samp_sampler_i iface = { .apply = double_one };
+    float logits[MANY];
+    for (int i = 0; i < MANY; i++) logits[i] = (float)(i % 13) * 0.1f;
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_chain_add(chain, samp_init_custom(&iface, NULL)));
+    assert_ok(samp_chain_add(chain, make_dist()));
+    assert_status(samp_sample(chain, logits, MANY), SAMP_E_RANGE);
+    assert_num(samp_get_position(chain), 0);
+    samp_free(chain);
+}
+
 /* An array of the caller's own is not searched for doubled ids: whatever samplers make of one, they come to an end, and what
    is selected is a candidate that is not masked. */
 static void test_doubled_ids(void **state)
@@ -1138,6 +1164,32 @@ static void test_tokenize_boasts(void **state)
     samp_free(chain);
 }
 
+/* One that finds nothing, or says that it failed: there is no such breaker, and no tail of a token's text is one. */
+static int32_t n_said;
+static int32_t failing_tokenize(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab, (void)text, (void)n, (void)out, (void)n_max;
+    return n_said;
+}
+
+static void test_tokenize_fails(void **state)
+{
+    (void)state;
+    static const char *const breakers[] = { "bc" };
+    static const int32_t says[] = { 0, -1, INT32_MIN };
+    samp_vocab vocab = letters;
+    vocab.tokenize = failing_tokenize;
+    unsigned char bytes[2][4096];
+    for (size_t i = 0; i < TEST_COUNT(says); i++) {
+        n_said = says[i];
+        samp_sampler *s = samp_init_dry(&vocab, 64, 0.8f, 1.75f, 1, -1, breakers, 1);
+        assert_ok(samp_status(s, NULL));
+        assert_ok(samp_state_save(s, bytes[i > 0], sizeof *bytes)); /* its fingerprint reads all breakers */
+        if (i) assert_memory_equal(bytes[0], bytes[1], samp_state_size(s));
+        samp_free(s);
+    }
+}
+
 /* Nothing sets errno, whatever it is given; without SAMP_CLOCK no time is measured. */
 static void test_errno(void **state)
 {
@@ -1185,7 +1237,8 @@ int main(void)
         cmocka_unit_test(test_custom_fails_accept), cmocka_unit_test(test_errno),
         cmocka_unit_test(test_custom_nonsense),     cmocka_unit_test(test_custom_positive),
         cmocka_unit_test(test_custom_breaks),       cmocka_unit_test(test_doubled_ids),
-        cmocka_unit_test(test_tokenize_boasts),     cmocka_unit_test(test_custom_breaks_draft),
+        cmocka_unit_test(test_doubled_among_many),  cmocka_unit_test(test_tokenize_boasts),
+        cmocka_unit_test(test_tokenize_fails),      cmocka_unit_test(test_custom_breaks_draft),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

@@ -556,6 +556,8 @@ static void test_bad_input(void **state)
     assert_status(samp_verify(chain, logits, N, &good, (samp_verify_method)2, out), SAMP_E_RANGE);
     assert_status(samp_verify(chain, logits, N, &good, (samp_verify_method)-1, out), SAMP_E_RANGE);
     assert_status(samp_verify(chain, logits, (size_t)SAMP_MAX_VOCAB + 1, &good, exact, out), SAMP_E_RANGE);
+    d = good, d.n = (size_t)INT32_MAX + 1;
+    assert_status(samp_verify(chain, logits, N, &d, exact, out), SAMP_E_RANGE);
     for (int bad = -1; bad <= N; bad += N + 1) {
         tokens[1] = bad;
         assert_status(samp_verify(chain, logits, N, &good, exact, out), SAMP_E_RANGE);
