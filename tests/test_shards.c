@@ -782,6 +782,26 @@ static const traffic USED[] = {
     { "mirostat_v2", mirostat_5, 2, 4, false },
 };
 
+/* Logits on steps, of which the buckets tell too little: now and then the end lies behind the tokens near the mean that
+   were listed, and the buckets are asked for that these were to stand for. */
+static void test_steps(void **state)
+{
+    (void)state;
+    const traffic t = { "typical of steps", typical_any, 9, 9, true };
+    tally count;
+    float *row = (float *)malloc(LONG_VOCAB * sizeof *row);
+    memset(&count, 0, sizeof count);
+    for (uint64_t i = 0; i < 32; i++) {
+        source s = source_stream(1000 + i);
+        const float gap = 0.25f + 0.25f * (float)coarse(&s);
+        any_share = 0.6f + 0.3f * (float)coarse(&s);
+        for (size_t k = 0; k < LONG_VOCAB; k++) row[k] = k % 64 ? -20.0f : gap * floorf((float)normal_fast(&s) / gap);
+        one_long_batch(&t, row, LONG_VOCAB, 3, &s, &count);
+    }
+    free(row);
+    assert_int_equal(count.late, 0);
+}
+
 /* Real logits as they are, and sharper and flatter ones. */
 static void test_used_chains(void **state)
 {
@@ -1894,18 +1914,31 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),         cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_too_many_members),
-        cmocka_unit_test(test_most_logprobs),   cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),
-        cmocka_unit_test(test_reused),          cmocka_unit_test(test_late_failure),
-        cmocka_unit_test(test_merge_ties),      cmocka_unit_test(test_changed_words),
-        cmocka_unit_test(test_changed_parcels), cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),       cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),
+        cmocka_unit_test(test_too_many_members),
+        cmocka_unit_test(test_most_logprobs),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_unlike_messages),
+        cmocka_unit_test(test_reused),
+        cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_merge_ties),
+        cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_changed_parcels),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
