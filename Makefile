@@ -419,8 +419,7 @@ timed/%:
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot $$3; dot = "." } /_PATCH / { exit } END { print v }' sampling.h)
-# before 1.0.0 a minor version may change the interface
-SOVERSION := $(shell echo $(VERSION) | awk -F. '{ print ($$1 ? $$1 : $$1 "." $$2) }')
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 SO := libsampling.so.$(VERSION)
 
 ## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)

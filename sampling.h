@@ -172,8 +172,8 @@
    bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
    order is an accident of std::sort and ours is (logit descending, id ascending).
 
-   VERSIONS. Semantic (SAMP_VERSION, samp_version): before 1.0.0 a minor version may change the interface. The tokens of
-   SAMP_RNG_PHILOX are part of it, and change with a major version only.
+   VERSIONS. Semantic (SAMP_VERSION, samp_version): the interface changes with a major version only, and the tokens of
+   SAMP_RNG_PHILOX are part of it. sampling_gpu.h is experimental: it may change with a minor one.
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -181,8 +181,8 @@
 /* ================================================================================================== >>config
    The version, and what a public function is declared as. */
 
-#define SAMP_VERSION_MAJOR 0
-#define SAMP_VERSION_MINOR 1
+#define SAMP_VERSION_MAJOR 1
+#define SAMP_VERSION_MINOR 0
 #define SAMP_VERSION_PATCH 0
 #define SAMP_VERSION       (SAMP_VERSION_MAJOR * 10000 + SAMP_VERSION_MINOR * 100 + SAMP_VERSION_PATCH)
 

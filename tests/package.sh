@@ -27,9 +27,8 @@ check() { # way, program
     sed '/define SAMPLING_IMPLEMENTATION/d; s/^int main(void) {/&\n    samp_grammar_free(samp_grammar_init(SAMP_GRAMMAR_REGEX, "a", NULL, NULL));\n    if (samp_version() != SAMP_VERSION) return 1;/' "$dir/blocks/quick.c"
 } > "$dir/app.c"
 
-version=$(sed -n 's/^#define SAMP_VERSION_M[AI][JN]OR *//p' sampling.h | paste -sd . -)
+so=$(sed -n 's/^#define SAMP_VERSION_MAJOR *//p' sampling.h)
 library=$root/build/libsampling.so
-case $version in 0.*) so=$version ;; *) so=${version%%.*} ;; esac
 readelf -d "$library" | grep -q "SONAME.*\[libsampling.so.$so\]" || fail "the soname is not libsampling.so.$so"
 nm -D --defined-only "$library" | awk '{ print $3 }' > "$dir/exports"
 ! grep -v '^samp_' "$dir/exports" || fail "exports that are not samp_"
