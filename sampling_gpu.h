@@ -2437,7 +2437,8 @@ static int sampi_gpu_first_window(const sampi_gpu_here *h)
     sampi_gpu_look_ahead(h);
     if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
     search->tries++;
-    return sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
+    const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
+    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
 }
 
 /* Another window, if the sample has one where the end is now said to be; else histograms of these codes. */

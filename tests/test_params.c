@@ -1046,6 +1046,7 @@ static void test_update_vocabulary(void **state)
         if (what == 3) vocab.tokenize = own_tokens;
         assert_ok(samp_chain_update(chain, &p));
         assert_num(n_asked > 0, what > 0);
+        samp_free(chain);
     }
 }
 

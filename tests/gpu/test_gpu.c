@@ -660,7 +660,9 @@ static samp_sampler *nucleus_chain(int shape, size_t n, uint64_t seed)
         bias[i].token = (samp_token)n / 400 * i, bias[i].bias = (float)(i % 7) * 0.4f - 1.2f;
     if (shape == 2) samp_chain_add(chain, samp_init_temp(1.3f));
     if (shape == 3) samp_chain_add(chain, samp_init_logit_bias((int32_t)n, 400, bias));
-    samp_chain_add(chain, samp_init_top_p(shape == 1 ? 0.6f : 0.95f, shape == 6 ? n / 8 * 7 : 1));
+    const size_t min_keep = shape == 6 ? n / 8 * 7 : shape == 7 ? n / 2 : 1; /* 7: behind the list that there is */
+    samp_chain_add(chain, samp_init_top_p(shape == 1 ? 0.6f : shape == 7 ? 1e-30f : 0.95f, min_keep));
+    if (shape == 7) samp_chain_add(chain, samp_init_top_n_sigma(9.0f));
     if (shape == 4) samp_chain_add(chain, samp_init_min_p(0.001f, 1));
     if (shape != 1 && shape != 2) samp_chain_add(chain, samp_init_temp(shape == 5 ? 0.0f : 0.8f));
     samp_chain_add(chain, samp_init_dist(seed));
@@ -678,7 +680,7 @@ static bool long_nuclei(void)
     l.n_rows = ROWS;
     l.data = t.data;
     for (int kind = 0; kind < KINDS && good; kind++)
-        for (int shape = 0; shape < 7 && good; shape++) {
+        for (int shape = 0; shape < 8 && good; shape++) {
             if (N > 100000 && (kind + shape) % (on_device ? 4 : 2) != 0) continue;
             source s = source_seed((uint64_t)(700 + kind * 10 + shape));
             const int type = shape == 2 ? 2 : 0;
