@@ -3040,6 +3040,23 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.cut.p; }
 
+/* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list in
+   which the search has ended has that token. */
+static float sampi_gpu_last_logit(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const uint64_t key = h->st->search.key;
+    uint64_t last = UINT64_MAX;
+    SAMPI_SIMD(reduction(min : last))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = item[i].key >= key ? item[i].key : UINT64_MAX;
+        last = x < last ? x : last;
+    }
+    return sampi_gpu_logit(last);
+}
+
 /* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
 static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ties)
 {
@@ -3047,7 +3064,7 @@ static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ti
     if (known != 1) return known;
     const uint64_t last = h->st->search.key;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
-    sampi_gpu_keep_from(h, ties && last ? sampi_gpu_floor(sampi_gpu_logit(last)) : last); /* 0: all stay */
+    sampi_gpu_keep_from(h, ties && last ? sampi_gpu_floor(sampi_gpu_last_logit(h)) : last); /* 0: all stay */
     return 1;
 }
 

@@ -709,6 +709,34 @@ static bool long_nuclei(void)
     return stage_free(&t, good, "long nuclei");
 }
 
+/* The end of a prefix may be said to be anywhere before the next token; what ties with its last token must not be taken
+   for what ties there. */
+static bool ties_of_few(void)
+{
+    enum { ROWS = 16, N = 33, BATCHES = 60 };
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.n_vocab = N;
+    l.n_rows = ROWS;
+    l.data = t.data;
+    l.dtype = dtypes[2];
+    for (int batch = 0; batch < BATCHES && good; batch++) {
+        source s = source_seed((uint64_t)(1900 + batch));
+        for (size_t i = 0; i < ROWS * N; i++) store(l.dtype, t.data, i, 14.0f + (float)below(&s, 40) / 16.0f);
+        for (size_t r = 0; r < ROWS; r++) {
+            t.steps[r] = samp_chain_init();
+            samp_chain_add(t.steps[r], samp_init_top_k_ties(2 + (int32_t)(r % 5)));
+            samp_chain_add(t.steps[r], samp_init_dist(r));
+            t.fast[r] = samp_clone(t.steps[r]);
+        }
+        good = play_batch(&t, 2, &l);
+        free_chains(&t, ROWS);
+    }
+    return stage_free(&t, good, "ties of few");
+}
+
 /* A chain may change sides between any two tokens. */
 static bool sides_change(void)
 {
@@ -1643,6 +1671,7 @@ static bool errors(void)
     X(sides_change)                                                                                                  \
     X(changed_at_the_end)                                                                                            \
     X(long_nuclei)                                                                                                   \
+    X(ties_of_few)                                                                                                   \
     X(long_rows)
 
 int main(int argc, char **argv)
