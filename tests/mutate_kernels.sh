@@ -40,7 +40,7 @@ math|avx2|V(by_inverse)|never in doubt|s/return V(any).*/return false;/
 math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY;/floor < -1e30f;/
 math|avx2|V(sums_as)|half of what is above counted twice|s/in\[0\], in\[1\])/in[0], in[0])/
-fast|avx512|V(f16)|one half twice|s/p + 8/p/
+batch|avx512|V(f16)|one half twice|s/p + 8/p/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
 fast|avx2|V(scale)|too low is -infinity|s/V(max)(l, low)/l/
 fast|sse2|V(scale)|too high is infinity|s/, high), v/, V(all)(INFINITY)), v/
@@ -72,7 +72,7 @@ math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
-fast|avx2|V(put)|p is not divided|s/b = V(narrow)(first.*;/b = b;/
+math|avx2|V(put)|the product is taken in doubt too|s/b = V(narrow)(first.*;/b = b;/
 fast|avx2|V(put)|one half twice|s/second, low/first, low/
 fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
 fast|avx2|V(put)|upper halves are left|s/SAMPI_TIDY//

@@ -1008,22 +1008,28 @@ static void test_collect_agrees(void **state)
 static void test_quotients_near_the_middle(void **state)
 {
     enum { SHORT = 37 };
-    float row[SHORT], p[SHORT + 16], want[SHORT + 16];
+    float row[SHORT], share[SHORT], p[SHORT + 16], want[SHORT + 16];
+    samp_token_data d[SHORT], told[SHORT];
     double e[SHORT + 16];
     source rng = source_stream(4);
     (void)state;
+    memset(d, 0, sizeof d);
     for (int n = 0; n < 2000; n++) {
         double middle = (double)(2 * below(&rng, 1 << 23) + (1 << 24) + 1), z = (double)SAMPI_ONE / middle;
-        for (size_t i = 0; i < SHORT; i++) row[i] = below(&rng, 2) ? 10.0f : -INFINITY;
+        for (size_t i = 0; i < SHORT; i++) row[i] = below(&rng, 2) ? 10.0f : -INFINITY, share[i] = row[i] > 0.0f;
         z = sampi_from_bits(sampi_bits(z) + below(&rng, 3) - 1);
         assert_ok(samp_isa_force("scalar"));
         sampi_use()->weights(row, SHORT, 10.0f, NULL, e);
         sampi_use()->probs(row, e, SHORT, 10.0f, z, want);
+        sampi_use()->put(d, SHORT, row, share, z / (double)SAMPI_ONE);
+        memcpy(told, d, sizeof d);
         for (int i = 1; samp_isa_list(i); i++) {
             assert_ok(samp_isa_force(samp_isa_list(i)));
             sampi_use()->weights(row, SHORT, 10.0f, NULL, e);
             sampi_use()->probs(row, e, SHORT, 10.0f, z, p);
             assert_memory_equal(p, want, SHORT * sizeof *p);
+            sampi_use()->put(d, SHORT, row, share, z / (double)SAMPI_ONE);
+            assert_memory_equal(d, told, sizeof d);
         }
     }
     assert_ok(samp_isa_force(NULL));
