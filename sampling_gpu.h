@@ -3040,8 +3040,8 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.cut.p; }
 
-/* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list in
-   which the search has ended has that token. */
+/* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
+   in which the search has ended has that token. */
 static float sampi_gpu_last_logit(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
