@@ -2160,14 +2160,8 @@ static int32_t sampi_key(float x)
     return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch: signs are hard to predict */
 }
 
-/* INT32_MAX less the key, as an unsigned one: for sorts, and so without a branch, as signs are hard to predict. */
-static uint32_t sampi_falling_key(float x)
-{
-    uint32_t i, sign;
-    memcpy(&i, &x, 4);
-    sign = 0u - (i >> 31);
-    return ((INT32_MAX & ~sign) ^ i) + sign;
-}
+/* For sorts: the first in order has the smallest. */
+static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
 
 static float sampi_unkey(int32_t key)
 {
