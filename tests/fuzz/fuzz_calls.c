@@ -217,9 +217,10 @@ enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
 static void named(int status, int statuses) { MUST(status <= 0 && status > -12 && (statuses >> -status & 1)); }
 
 /* infill may choose the end of its vocabulary, masked or not. */
-static bool may_end(const samp_sampler *s)
+static bool may_be(const samp_sampler *s, samp_token token)
 {
     static char text[1 << 16];
+    if (token != (vocab.eot >= 0 ? vocab.eot : vocab.eos)) return false;
     samp_describe(s, text, sizeof text);
     return strstr(text, "infill") != NULL;
 }
@@ -228,7 +229,7 @@ static void check_token(const stage *t, const samp_sampler *s, samp_token token)
 {
     if (token < 0)
         named(token, DRAWN);
-    else if (token != vocab.eot || !may_end(s))
+    else if (!may_be(s, token))
         MUST((size_t)token < t->n && t->row[token] >= -FLT_MAX && t->row[token] <= FLT_MAX);
 }
 
