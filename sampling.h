@@ -274,7 +274,7 @@ struct samp_gpu_data;
    apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
    candidates than before or another data is SAMP_E_RANGE. rollback leads back to where the sampler was before the last
    n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
-   */
+   None of them may change the chain that the sampler is in, or call it. */
 /* clang-format off */
 typedef struct samp_sampler_i {
     const char   *(*name)(const samp_sampler *);                    /* for samp_describe; NULL: "custom" */
@@ -16094,8 +16094,7 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
         e->depth = (uint16_t)depth;
     }
     e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
-    bool strict = e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT;
-    return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+    return SAMP_OK;
 }
 
 /* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
@@ -16144,9 +16143,11 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 
 /* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
    keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
-   rules that lead back to themselves, again until nothing changes. */
-static void sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+   rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
+   calls: SAMP_E_UNSUPPORTED. */
+static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
+    bool strict = false;
     for (int32_t i = 0; i < t->rules.n; i++) {
         sampi_rule *rule = sampi_rule_at(t, i);
         if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
@@ -16164,9 +16165,13 @@ static void sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
     }
     for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
         sampi_expr *e = sampi_at(t, n);
-        if (!(e->known & SAMPI_KNOWN_DONE)) e->known = sampi_node_known(t, e);
+        if (!(e->known & SAMPI_KNOWN_DONE))
+            e->known = sampi_node_known(t, e);
+        else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
+            strict |= (e->known & SAMPI_KNOWN_CALLS) != 0;
         e->known &= SAMPI_KNOWN_SHARED;
     }
+    return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
 /* Split the classes of bytes by every set; a byte of a text is one of its own. */
@@ -16211,7 +16216,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     g->root = root;
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
-    if (!status) sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_settle(&g->tree, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
     sampi_vec_free(&todo);

@@ -645,6 +645,86 @@ static bool edge_of_draw(player *p, samp_sampler *chain, float *row, size_t n, f
     return good;
 }
 
+/* ---- quickselect's bad cases ---- */
+
+enum { SPLITS = 1200 };
+
+/* M. D. McIlroy's adversary (A Killer Adversary for Quicksort, 1999): values are made up while they are asked for, and a
+   pivot is always one of the smallest. */
+typedef struct adversary {
+    int value[SPLITS], solid, candidate; /* value: SPLITS while there is none */
+} adversary;
+
+static bool is_less(adversary *a, int x, int y)
+{
+    if (x != y && a->value[x] == SPLITS && a->value[y] == SPLITS) a->value[x == a->candidate ? x : y] = a->solid++;
+    if (a->value[x] == SPLITS)
+        a->candidate = x;
+    else if (a->value[y] == SPLITS)
+        a->candidate = y;
+    return a->value[x] < a->value[y];
+}
+
+static void exchange(int *d, size_t i, size_t j)
+{
+    int x = d[i];
+    d[i] = d[j];
+    d[j] = x;
+}
+
+/* sampi_partition of the adversary's values. */
+static size_t ask_adversary(adversary *a, int *d, size_t n)
+{
+    size_t mid = n / 2, last = n - 1, i = 0, j = n;
+    if (is_less(a, d[mid], d[0])) exchange(d, mid, 0);
+    if (is_less(a, d[last], d[mid])) {
+        exchange(d, last, mid);
+        if (is_less(a, d[mid], d[0])) exchange(d, mid, 0);
+    }
+    int pivot = d[mid];
+    exchange(d, 0, mid);
+    for (;; i++) {
+        do j--;
+        while (is_less(a, pivot, d[j]));
+        while (is_less(a, d[i], pivot)) i++;
+        if (i >= j) return j + 1;
+        exchange(d, i, j);
+    }
+}
+
+/* Logits of which sampi_partition splits off two at a time, so closely together that their distances from a mean are the
+   same float. */
+static void bad_row(float *row)
+{
+    adversary a = { { 0 }, 0, 0 };
+    int d[SPLITS];
+    for (int i = 0; i < SPLITS; i++) d[i] = i, a.value[i] = SPLITS;
+    for (size_t from = 0; SPLITS - from > 16;) from += ask_adversary(&a, d + from, SPLITS - from);
+    for (int i = 0; i < SPLITS; i++) row[i] = -(float)(1 + a.value[i]) * 0x1p-40f;
+}
+
+/* typical: quickselect gives up behind 64 partitions, and what is left is sorted. */
+static bool bad_splits(void)
+{
+    static samp_token_data d[SPLITS];
+    player p;
+    if (!begin(&p, wanted_isa(), 1 + SPLITS)) return false;
+    bad_row(p.row + 1);
+    size_t from = 0;
+    for (int i = 0; i < SPLITS; i++) d[i] = (samp_token_data){ i, p.row[1 + i], 0.0f };
+    for (int depth = 0; depth < 65 && SPLITS - from > 16; depth++)
+        from += sampi_partition(&SAMPI_BY_LOGIT, d + from, SPLITS - from);
+    bool good = SPLITS - from > 16;
+    if (!good) report(&p, "the row is no bad one\n");
+    for (float share = 0.96f; share < 1.0f && good; share += 0.004f) {
+        p.row[0] = 10.0f; /* the mean is far from the others */
+        samp_sampler *chain = chain_of(samp_init_typical(share, 0), samp_init_dist(5), NULL);
+        for (uint64_t at = 0; at < 20 && good; at++) good = expect(&p, chain, p.row, 1 + SPLITS, DEFINED, at);
+        samp_free(chain);
+    }
+    return end(&p, good, "bad splits");
+}
+
 /* How many tokens a sampler leaves of a row, by its definition. */
 static size_t left_by(player *p, const samp_sampler *sampler, const float *row, size_t n)
 {
@@ -1907,6 +1987,7 @@ static bool arrays(void)
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
     X(rare_ways)                                                                                                     \
+    X(bad_splits)                                                                                                    \
     X(mirostat_cuts_at_the_edge)                                                                                     \
     X(mirostat_learns_to_the_last_bit)                                                                               \
     X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)

@@ -605,8 +605,8 @@ static void test_top_k_all(void **state)
         }
 }
 
-/* The sort behind all of them, with few partitions left: it gives up quicksort, and is right all the same. No
-   public call gets there in reasonable time, so the private function is called. */
+/* The sort behind all of them, with few partitions left: it gives up quicksort, and is right all the same. For public
+   calls it takes an adversary's row (bad_splits in test_fast.c), so the private function is called. */
 static void test_sort_depth(void **state)
 {
     (void)state;
