@@ -489,6 +489,7 @@ typedef struct sampi_gpu_state {
     bool overflown; /* there were too many at floor */
     bool listing;   /* SUMS makes one too */
     uint32_t n_list, buffer, asked;
+    uint32_t n_shown; /* to the user's sampler */
     uint64_t floor;
     sampi_gpu_search search;
     int32_t ahead;      /* a SAMPI_GPU_AHEAD_*; if it isn't 0, then at the draw */
@@ -3758,25 +3759,43 @@ static void sampi_gpu_unpack(const sampi_gpu_here *h)
     }
 }
 
+/* The index of the item with an id, n if there is none: looked for from `from` on, and then before that. */
+SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, uint32_t from, uint32_t id)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t at = from + k < n ? from + k : from + k - n;
+        if (sampi_gpu_id(item[at].key) == id) return at;
+    }
+    return n;
+}
+
 /* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
-   a logit may be NaN, infinite or masked now. at_order and at_p are 0 from here on, since nothing behind it exports; a
-   second user's sampler would get its p from that, unless a sampler in between sets p anew. */
+   a logit may be NaN, infinite or masked now. at_order is 0 from here on, since nothing behind it exports; at_p comes
+   from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a token twice. */
 static int sampi_gpu_repack(const sampi_gpu_here *h)
 {
-    const uint32_t n = h->st->n_list;
+    const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
     const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
     const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
+    const sampi_gpu_item *old = sampi_gpu_list(h);
     if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
     h->st->n_list = 0;
+    h->st->buffer ^= 1;
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &h->st->n_list;
     uint32_t bad = 0;
     SAMPI_SIMD(reduction(+ : bad))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES
     {
-        /* NaN and +infinity are errors, as in samp_apply; -infinity masks */
-        bad += !(l[i] <= FLT_MAX);
-        if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
+        uint32_t at = 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            /* NaN and +infinity are errors, as in samp_apply; -infinity masks */
+            bad += !(l[i] <= FLT_MAX);
+            if (!(l[i] >= -FLT_MAX)) continue;
+            at = sampi_gpu_find_id(old, n_old, at, (uint32_t)id[i]);
+            sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f,
+                             at < n_old ? old[at].at_p : 0.0f);
+        }
     }
     sampi_gpu_invalidate(h->st, false);
     return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
@@ -3792,6 +3811,7 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     if (known != 1) return known;
     /* called again after the stop: phase 1 then finds what the user's sampler has left */
     sampi_gpu_unpack(h);
+    st->n_shown = st->n_list;
     st->phase = 1;
     st->pass = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
@@ -5085,14 +5105,16 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
 }
 
 /* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
-   nothing are left out: softmax if no array is exported, and rules of which there are none. at_ordinal counts also
+   nothing are left out: softmax if nobody is shown its p, and rules of which there are none. at_ordinal counts also
    those left out, because a sampler's random numbers depend on how many of its kind stand before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->n_device == r->n;
+    bool shown = !whole; /* to the CPU's samplers, or to the user's */
     const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
+    for (int i = 0; i < r->n; i++) shown |= sampi_is_custom(r->list[i]);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
     for (int i = 0; i < r->n_device; i++) {
         sampi_sampler *t = r->list[i];
@@ -5107,7 +5129,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             return false;
         rules += step->n;
         /* left out: n does not grow, and the next sampler takes the place */
-        if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
+        if (!shown && step->kind == SAMPI_GPU_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;

@@ -1202,6 +1202,7 @@ static bool out_on_device(void)
 
 enum {
     USER_MASK,
+    USER_P,
     USER_SHRINK,
     USER_SELECT,
     USER_FAIL,
@@ -1217,15 +1218,16 @@ enum {
 
 static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
 
-/* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing; or answer with
-   what is no status; or leave more than there was, a NaN, or the choice of what is masked, behind the last or before the
-   first. */
+/* Mask ids by a hash, or by what p is to the bit; or leave out every third id; or choose the smallest id; or fail; or
+   leave nothing; or answer with what is no status; or leave more than there was, a NaN, or the choice of what is masked,
+   behind the last or before the first. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
     size_t kept = 0, best = 0;
     for (size_t i = 0; i < cur->size; i++) {
         if (kind == USER_MASK && cur->data[i].id % 4 == 1) cur->data[i].logit = -INFINITY;
+        if (kind == USER_P && bits_of(cur->data[i].p) % 4 == 1) cur->data[i].logit = -INFINITY;
         bool in = cur->data[i].logit >= -FLT_MAX, had = cur->data[best].logit >= -FLT_MAX;
         if (in && (!had || cur->data[i].id < cur->data[best].id)) best = i;
     }
@@ -1247,15 +1249,18 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
 {
     const int kind = *(const int *)s->ctx;
     int32_t *ids = d->ids, size = (int32_t)d->size, kept = size, best = 0;
-    float *logits = d->logits;
+    float *logits = d->logits, *probs = d->probs;
     user_calls++;
     user_wrongs += kind >= USER_GROW;
 #if SAMPI_OFFLOAD
-#pragma omp target is_device_ptr(ids, logits) map(tofrom : kept, best) device(d->device) if (d->device >= 0)
+#pragma omp target is_device_ptr(ids, logits, probs) map(tofrom : kept, best) device(d->device) if (d->device >= 0)
 #endif
     {
         int32_t n = 0;
         for (int32_t i = 0; i < size; i++) {
+            uint32_t p;
+            memcpy(&p, &probs[i], sizeof p);
+            if (kind == USER_P && p % 4 == 1) logits[i] = -INFINITY;
             if (kind == USER_MASK && ids[i] % 4 == 1) logits[i] = -INFINITY;
             bool in = logits[i] >= -FLT_MAX, had = logits[best] >= -FLT_MAX;
             if (in && (!had || ids[i] < ids[best])) best = i;
@@ -1284,15 +1289,17 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS] = { USER_MASK,        USER_SHRINK,      USER_SELECT,     USER_FAIL,
-                                  USER_EMPTY,       USER_NO_STATUS,   USER_GROW,       USER_NAN,
-                                  USER_PICK_MASKED, USER_PICK_BEYOND, USER_PICK_BEFORE };
+    static int kinds[N_USERS] = { USER_MASK, USER_P,           USER_SHRINK,      USER_SELECT,
+                                  USER_FAIL, USER_EMPTY,       USER_NO_STATUS,   USER_GROW,
+                                  USER_NAN,  USER_PICK_MASKED, USER_PICK_BEYOND, USER_PICK_BEFORE };
     samp_sampler *chain = samp_chain_init();
     int last = percent(s, 80) ? N_USERS : percent(s, 70) ? USER_SELECT : (int)below(s, N_USERS);
     /* which error it is, if one masks all and the last one is wrong, is not promised */
     const uint64_t first = last < N_USERS && last != USER_SELECT ? USER_SHRINK
-                                                                 : below(s, percent(s, 10) ? N_USERS : 2);
+                                                                 : below(s, percent(s, 10) ? N_USERS : 3);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
+    if (percent(s, 20)) samp_chain_add(chain, make_kind(s, SAMPI_LOGIT_BIAS, n));
+    if (percent(s, 30)) samp_chain_add(chain, samp_init_softmax());
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
     if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
@@ -1300,7 +1307,7 @@ static samp_sampler *user_chain(source *s, size_t n)
     samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
     if (first == USER_NAN) last = N_USERS; /* another one of the user's might take it away before anybody sees it */
-    if (percent(s, 40) && first != USER_NAN) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 2]));
+    if (percent(s, 40) && first != USER_NAN) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 3]));
     if (last < N_USERS)
         samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[last]));
     else
