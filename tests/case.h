@@ -748,6 +748,29 @@ __attribute__((unused)) static samp_sampler *chain_of(samp_sampler *a, samp_samp
     return chain;
 }
 
+/* Rows of two tokens with a mass, 2^40 and that of `second`, and a share of their sum that rounded down is 2^40 - 1, or
+   2^40: a prefix of that share is the first token alone, by one unit, or must have the second one too. */
+typedef struct unit_cut {
+    float second, share;
+} unit_cut;
+enum { N_UNIT_CUTS = 6 }; /* even ones leave one token, odd ones two */
+static const unit_cut UNIT_CUTS[N_UNIT_CUTS] = {
+    { -0x1.05b07p-1f, 0x1.4008cap-1f }, { -0x1.0d2d6p-1f, 0x1.41c936p-1f }, { -0x1.1e7c1p-1f, 0x1.45cf2ap-1f },
+    { -0x1.2aeb8p-1f, 0x1.48ad6p-1f },  { -0x1.6f2cap-1f, 0x1.580d48p-1f }, { -0x1.73254p-1f, 0x1.58ed12p-1f }
+};
+
+/* Such a row, the second token's place before or behind the first one's; the others, if any, weigh nothing. Returns the
+   cut, by turns with each sampler that takes a share. */
+__attribute__((unused)) static samp_sampler *unit_row(size_t turn, float *row, size_t n)
+{
+    const unit_cut *cut = &UNIT_CUTS[turn % N_UNIT_CUTS];
+    size_t first = turn * 7919 % n, second = turn / 2 % 2 ? (first + 1) % n : (first + n - 1) % n;
+    for (size_t i = 0; i < n; i++) row[i] = -90.0f - (float)(i % 7);
+    row[first] = 0.0f;
+    row[second] = cut->second;
+    return turn / 3 % 2 ? samp_init_top_p(cut->share, turn / 6 % 2) : samp_init_typical(cut->share, turn / 6 % 2);
+}
+
 static samp_sampler *make_chain(source *s, size_t n)
 {
     unsigned how = (unsigned)below(s, 100);

@@ -1314,6 +1314,25 @@ static bool estimates_at_the_cut(void)
     return end(&p, good, "estimates at the cut");
 }
 
+/* Shares that end one unit below a prefix. */
+static bool cuts_to_the_unit(void)
+{
+    static const size_t lengths[] = { 2, 40, 5000, 20000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 20000)) return false;
+    for (size_t turn = 0; turn < 48 && good; turn++) {
+        size_t n = lengths[turn / 12];
+        samp_sampler *cut = unit_row(turn, p.row, n);
+        good = left_by(&p, cut, p.row, n) == 1 + turn % 2;
+        if (!good) report(&p, "another number is left\n");
+        samp_sampler *chain = chain_of(cut, samp_init_dist(turn), NULL);
+        for (uint64_t at = 0; at < 8 && good; at++) good = expect(&p, chain, p.row, n, DEFINED, at);
+        samp_free(chain);
+    }
+    return end(&p, good, "cuts to the unit");
+}
+
 /* p_less where most squares are those of a long tail just too far down to be looked at: two tokens above it, and the cut
    at the second. */
 static bool p_less_has_a_tail(void)
@@ -1972,6 +1991,7 @@ static bool arrays(void)
     X(estimates_at_the_cut)                                                                                          \
     X(cliffs)                                                                                                        \
     X(p_less_has_a_tail)                                                                                             \
+    X(cuts_to_the_unit)                                                                                              \
     X(cuts_at_equality)                                                                                              \
     X(flat_rows)                                                                                                     \
     X(every_element_at_rank_k)                                                                                       \

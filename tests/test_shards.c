@@ -732,6 +732,30 @@ static void test_typical(void **state)
     assert_true(share_within(count.many, 5) >= 0.999);
 }
 
+/* ---- shares that end one unit below a prefix ---- */
+
+static samp_sampler *unit_chain; /* what the next batch gets */
+static samp_sampler *unit_chain_taken(void) { return unit_chain; }
+
+static void test_cuts_to_the_unit(void **state)
+{
+    (void)state;
+    static const traffic any = { "to the unit", unit_chain_taken, 3, 5, false };
+    static const size_t lengths[] = { 2, 90, 20000 };
+    float *row = (float *)malloc(20000 * sizeof *row);
+    tally count;
+    memset(&count, 0, sizeof count);
+    for (size_t turn = 0; turn < 36; turn++) {
+        source s = source_seed(turn);
+        size_t n = lengths[turn / 12];
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            unit_chain = chain_of(unit_row(turn, row, n), samp_init_dist(seed), NULL);
+            one_long_batch(&any, row, n, 1 + turn % 2, &s, &count);
+        }
+    }
+    free(row);
+}
+
 /* ---- real rows, with the chains that people use ---- */
 
 static samp_sampler *by_params(float temp, int32_t top_k, float top_p, float min_p)
@@ -1914,31 +1938,19 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),
-        cmocka_unit_test(test_too_many_members),
-        cmocka_unit_test(test_most_logprobs),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_unlike_messages),
-        cmocka_unit_test(test_reused),
-        cmocka_unit_test(test_late_failure),
-        cmocka_unit_test(test_merge_ties),
-        cmocka_unit_test(test_changed_words),
-        cmocka_unit_test(test_changed_parcels),
-        cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),         cmocka_unit_test(test_cuts_to_the_unit),
+        cmocka_unit_test(test_steps),           cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_too_many_members),
+        cmocka_unit_test(test_most_logprobs),   cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),
+        cmocka_unit_test(test_reused),          cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_merge_ties),      cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_changed_parcels), cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),       cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

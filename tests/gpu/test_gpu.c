@@ -738,6 +738,29 @@ static bool ties_of_few(void)
     return stage_free(&t, good, "ties of few");
 }
 
+/* Shares that end one unit below a prefix. */
+static bool cuts_to_the_unit(void)
+{
+    static const size_t lengths[] = { 2, 90, 5000 };
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    for (size_t batch = 0; batch < 12 && good; batch++) {
+        l.n_vocab = lengths[batch % 3];
+        l.n_rows = 12;
+        for (size_t r = 0; r < l.n_rows; r++) {
+            t.steps[r] = chain_of(unit_row(r, (float *)t.data + r * l.n_vocab, l.n_vocab), samp_init_dist(batch),
+                                  NULL);
+            t.fast[r] = samp_clone(t.steps[r]);
+        }
+        good = play_batch(&t, 0, &l);
+        free_chains(&t, l.n_rows);
+    }
+    return stage_free(&t, good, "cuts to the unit");
+}
+
 /* A chain may change sides between any two tokens. */
 static bool sides_change(void)
 {
@@ -1686,6 +1709,7 @@ static bool errors(void)
     X(changed_at_the_end)                                                                                            \
     X(long_nuclei)                                                                                                   \
     X(ties_of_few)                                                                                                   \
+    X(cuts_to_the_unit)                                                                                              \
     X(long_rows)
 
 int main(int argc, char **argv)
