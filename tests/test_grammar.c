@@ -302,6 +302,8 @@ static void test_gbnf_spelling(void **state)
                 TEXTS("abbd", "aabbbccccd"), TEXTS("aa", "abb"), TEXTS("b", "aaa", "abd"));
     check_texts(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nroot ::= a | \"y\"\na ::= \"z\"", TEXTS("z", "y"), TEXTS(""),
                 TEXTS("x")); /* the second rule of a name replaces the first */
+    check_texts(SAMP_GRAMMAR_GBNF, "none ::= [^\\x00-\\U0010ffff]\nroot ::= \"a\" | none", TEXTS("a"), TEXTS(""),
+                TEXTS("n"));
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"", "b", NULL);
     assert_non_null(g);
     assert_num(fares_in(g, "y"), 1);
@@ -2061,6 +2063,13 @@ static void test_lazy_patterns(void **state)
           3,
           4 },
         { { "[a\xc3\xa9-\xc3\xbc]x" }, "x\xc3\xa8xax", 1, 4, 6 },
+        /* all characters from 0x80 on, in two ranges: then any byte there */
+        { { "[\xe8\x80\x80-\xf4\x8f\xbf\xbf\xc2\x80-\xe7\xbf\xbf](b)" },
+          "x\xff"
+          "b",
+          1,
+          2,
+          3 },
         { { "[]" }, "abc", 1, -1, 0 }, /* nothing can match */
         { { "[]", "c" }, "abc", 1, 2, 3 },
         { { "([])b|c" }, "abc", 1, 2, 3 },
