@@ -17822,7 +17822,9 @@ typedef struct sampi_memo {
     int32_t byte;
 } sampi_memo;
 
-#define SAMPI_MEMO 4096 /* derivatives that are remembered */
+#ifndef SAMPI_MEMO /* tests have fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered: a power of two */
+#endif
 
 typedef struct sampi_matcher {
     const samp_vocab_index *index;

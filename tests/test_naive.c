@@ -3,6 +3,7 @@
    SAMP_TEST_CASES=n plays n grammars of each kind; what fails prints the grammar and the text so far. */
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
+#define SAMPI_MEMO 8 /* what is remembered there is soon another one */
 #include "../sampling.h"
 
 #include "json_gbnf.h"

@@ -738,6 +738,36 @@ static bool ties_of_few(void)
     return stage_free(&t, good, "ties of few");
 }
 
+/* A window of any width has no more buckets than there is room for, and no fewer than half of that. */
+static bool windows_fit(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    samp_logits l;
+    source s = source_seed(4);
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_vocab = 500;
+    l.n_rows = 1;
+    make_normal(&t, &s, l.n_vocab, 3.0f);
+    t.steps[0] = chain_of(samp_init_dist(1), NULL, NULL);
+    t.fast[0] = samp_clone(t.steps[0]);
+    good = good && play_batch(&t, 0, &l);
+    for (int bits = 0; bits < 20 && good && !on_device && !no_kernels; bits++)
+        for (int more = -1; more <= 1 && good; more++) {
+            const sampi_gpu_here here = sampi_gpu_at(&t.gpu[0]->args, 0);
+            sampi_gpu_search *search = &here.st->search;
+            search->top = 8.0f;
+            search->floor = sampi_unkey(sampi_key(8.0f) - ((SAMPI_FINE << bits) + more));
+            sampi_gpu_ask_window(&here);
+            uint64_t buckets = ((search->hi - search->lo) >> search->shift) + 1;
+            good = buckets <= SAMPI_FINE && buckets > SAMPI_FINE / 2;
+            if (!good) printf("  %d << %d, and %d: %" PRIu64 " buckets\n", (int)SAMPI_FINE, bits, more, buckets);
+        }
+    free_chains(&t, 1);
+    return stage_free(&t, good, "windows fit");
+}
+
 /* Shares that end one unit below a prefix. */
 static bool cuts_to_the_unit(void)
 {
@@ -1709,6 +1739,7 @@ static bool errors(void)
     X(changed_at_the_end)                                                                                            \
     X(long_nuclei)                                                                                                   \
     X(ties_of_few)                                                                                                   \
+    X(windows_fit)                                                                                                   \
     X(cuts_to_the_unit)                                                                                              \
     X(long_rows)
 
