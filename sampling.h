@@ -6001,8 +6001,8 @@ static double sampi_fall_behind(float l, float next, size_t i) { return ((double
 /* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
 static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
 {
-    double flat = tau / ((double)max - (double)low);
-    if (!(flat > (double)cliff)) return cliff; /* 0 / 0, too */
+    double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
+    if (!(flat > (double)cliff)) return cliff;             /* 0 / 0, too */
     return flat < (double)n ? (size_t)flat : n;
 }
 
@@ -11945,6 +11945,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    if (from < row->floor) from = row->floor; /* not all that become l have been kept */
     sampi_row before = *row;
     before.n = at;
     sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
@@ -12142,6 +12143,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
     sampi_row last;
+    bool by_steps = false;
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
@@ -12163,13 +12165,14 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
         bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
         sampi_llama_array(row, row->by_order || (sorts && plan->whole));
-        s->perf.n_steps++;
+        by_steps = true;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
     if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
     for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
         if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    s->perf.n_steps += by_steps;
     if (!status && row->cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
@@ -17822,7 +17825,7 @@ typedef struct sampi_memo {
     int32_t byte;
 } sampi_memo;
 
-#ifndef SAMPI_MEMO /* tests have fewer */
+#ifndef SAMPI_MEMO      /* tests have fewer */
 #define SAMPI_MEMO 4096 /* derivatives that are remembered: a power of two */
 #endif
 
@@ -20162,6 +20165,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
+    bool goes_on = false;
     for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
         if ((byte & 0xc0) != 0x80) whole = n;
         if ((size_t)n < size) bytes[n] = (char)byte;
@@ -20171,8 +20175,11 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
         to = m->items.n;
         if (byte < 0x80) whole = n + 1;
     }
+    for (int32_t i = from; i < to; i++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
+            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
     sampi_drop(m, before);
-    return m->status ? m->status : whole;
+    return m->status ? m->status : goes_on ? whole : n;
 }
 
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
@@ -25530,7 +25537,8 @@ static double sampi_guess_grid(const sampi_guess *g)
 static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
     const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
-    if (!row->seeks || row->end.order.mean > 0.0 || member[row->at]->kind == SAMPI_MIROSTAT) return INFINITY;
+    const sampi_kind kind = member[row->at]->kind;
+    if (!row->seeks || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
     if (!next || next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
     return (double)row->max + sampi_ln(next->u.cut.p);
 }
@@ -25653,13 +25661,15 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* List that many tokens near the mean, if there are some, instead of what has been asked. */
+/* List that many tokens near the mean, if there are some, instead of what has been asked. A LIST that has to wait is
+   missing only when it is asked for (sampi_seek). */
 static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
 {
     if (room == 0) return SAMPI_STEP_WAITS;
     row->end.room_near = room;
     row->end.away = away;
     row->end.later = row->ask;
+    row->has |= SAMPI_ASK_LIST;
     row->ask = SAMPI_ASK_NEAR;
     return SAMPI_STEP_WAITS;
 }
@@ -25978,6 +25988,7 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
     }
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
+        row->has &= ~(row->ask & (unsigned)SAMPI_ASK_LIST);
         end->later = 0;
         return SAMPI_STEP_WAITS;
     }

@@ -74,12 +74,12 @@
        sampled there);
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
-   samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
-   itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a chain is such a sampler; as samp_logits.mask
+   samp_apply would have given it (but `sorted` tells of these alone, and a zero has no sign), and the rest of the chain
+   runs on the CPU over these; or it works on the device itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a chain is such a sampler; as samp_logits.mask
    (samp_grammar_mask) before a chain without it, it gives the same tokens, and the chain stays on the device.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 68 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 60 bytes each per row.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -156,7 +156,8 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
               one, of `out` to the device.
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
-     Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU. */
+     Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
+              taken back. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out);
 
@@ -167,7 +168,8 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 /* What a sampler of your own gets on a device, if its interface has apply_gpu: the tokens left, in device memory. It
    may start a target region of its own (is_device_ptr), and must do what its apply does, whatever the order of the
    tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
-   the chain can run on the device; else apply is, on the CPU. Returns a status. */
+   the chain can run on the device; else apply is, on the CPU. Returns a status. An id that is no token's is
+   SAMP_E_RANGE. */
 typedef struct samp_gpu_data {
     int32_t device;   /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
     int32_t *ids;     /* [size] each at most once */
@@ -180,7 +182,7 @@ typedef struct samp_gpu_data {
 
 /* What a context has done. */
 typedef struct samp_gpu_perf_data {
-    uint64_t n_device;   /* rows whose token was made on the device */
+    uint64_t n_device;   /* rows whose token, or status, was made on the device */
     uint64_t n_mixed;    /* rows that began there and went on over the tokens left, on the CPU */
     uint64_t n_cpu;      /* rows sampled on the CPU, */
     uint64_t n_declined; /* those among them that had to be fetched back */
@@ -3770,8 +3772,9 @@ SAMPI_INLINE uint32_t sampi_gpu_find_id(const sampi_gpu_item *item, uint32_t n, 
 }
 
 /* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
-   a logit may be NaN, infinite or masked now. at_order is 0 from here on, since nothing behind it exports; at_p comes
-   from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a token twice. */
+   a logit may be NaN, infinite or masked now, an id no token's. at_order is 0 from here on, since nothing behind it
+   exports; at_p comes from the list that was unpacked, for a second user's sampler: in the old order no lane looks at a
+   token twice. */
 static int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list, n_old = h->st->p_set ? h->st->n_shown : 0;
@@ -3783,12 +3786,13 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     h->st->buffer ^= 1;
     sampi_gpu_item *item = sampi_gpu_list(h);
     uint32_t *n_list = &h->st->n_list;
-    uint32_t bad = 0;
-    SAMPI_SIMD(reduction(+ : bad))
+    uint32_t bad = 0, foreign = 0;
+    SAMPI_SIMD(reduction(+ : bad, foreign))
     SAMPI_LANES
     {
         uint32_t at = 0;
         for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            foreign += (uint32_t)id[i] >= h->a->n_vocab;
             /* NaN and +infinity are errors, as in samp_apply; -infinity masks */
             bad += !(l[i] <= FLT_MAX);
             if (!(l[i] >= -FLT_MAX)) continue;
@@ -3798,6 +3802,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
         }
     }
     sampi_gpu_invalidate(h->st, false);
+    if (foreign) return SAMP_E_RANGE;
     return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 

@@ -993,6 +993,15 @@ static void test_sample_is_apply(void **state)
 
 /* ----------------------------------------------------------------------------------------------- counters */
 
+static int do_nothing(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    (void)cur;
+    return SAMP_OK;
+}
+
+static const samp_sampler_i silent_i = { NULL, NULL, do_nothing, NULL, NULL, NULL, NULL, NULL };
+
 static void test_perf(void **state)
 {
     (void)state;
@@ -1023,6 +1032,17 @@ static void test_perf(void **state)
     assert_num(a, b);
     assert_u64(samp_perf(s).n_sample, 1);
     samp_free(copy);
+    samp_free(s);
+    /* step by step from the start, after it had begun otherwise: one draw all the same */
+    s = samp_chain_init();
+    assert_ok(samp_set_rng(s, SAMP_RNG_MT19937));
+    assert_ok(samp_chain_add(s, samp_init_smoothing(0.3f, 1.0f)));
+    assert_ok(samp_chain_add(s, samp_init_custom(&silent_i, NULL)));
+    assert_ok(samp_chain_add(s, samp_init_dist(1)));
+    row(logits, 0);
+    logits[0] = 0.0f;
+    assert_true(samp_draw(s, logits, N) >= 0);
+    assert_u64(samp_perf(s).n_steps, 1);
     samp_free(s);
     s = samp_init_greedy(); /* any sampler counts */
     for (int i = 0; i < 4; i++) samp_sample(s, logits, N);

@@ -982,6 +982,21 @@ static void test_forced(void **state)
     assert_memory_equal(bytes, "zzzzzzzz", 8);
     samp_free(s);
     samp_grammar_free(g);
+    static const struct {
+        const char *text;
+        int bytes;
+    } ends[] = { { "root ::= \"a\xc3\xa9\" [xy]", 3 },
+                 { "root ::= \"\xe2\x82\xac\"", 3 },
+                 { "root ::= \"\xf0\x9f\x98\x80\" [xy]?", 4 },
+                 { "root ::= \"\xe6\x97\xa5\" [\u6700-\u6710]", 3 },
+                 { "root ::= \"a\" [\u00c0-\u00ff]", 1 } };
+    for (size_t i = 0; i < TEST_COUNT(ends); i++) {
+        g = read_grammar(SAMP_GRAMMAR_GBNF, ends[i].text);
+        s = samp_init_grammar(vocab_index, g);
+        assert_num(samp_grammar_forced(s, bytes, sizeof bytes), ends[i].bytes);
+        samp_free(s);
+        samp_grammar_free(g);
+    }
     g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root");
     s = samp_init_grammar(vocab_index, g);
     assert_num(samp_grammar_forced(s, NULL, 0), 4096);

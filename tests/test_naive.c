@@ -78,6 +78,34 @@ static void compare(place *p, samp_sampler *s, const uint32_t *bits, source *rng
         test_fail(__FILE__, __LINE__, "%s\n\"%.*s\" is a dead end", p->grammar_text, (int)p->n, p->text);
 }
 
+/* What must follow, by masks: while they have one byte and no end. */
+static void compare_forced(place *p, const samp_sampler *now)
+{
+    enum { MOST = 100 };
+    char want[MOST], got[MOST] = "";
+    samp_sampler *s = samp_clone(now);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    int64_t n = 0, whole = 0, told = samp_grammar_forced(s, got, sizeof got);
+    bool good = true;
+    for (int left = 0; n < MOST && samp_grammar_mask(s, bits) == SAMP_OK && !bit(bits, EOG);) {
+        int only = -1, many = 0;
+        for (samp_token byte = 0; byte < 256; byte++)
+            if (bit(bits, byte)) only = byte, many++;
+        if (many != 1 || only == 0) break;
+        if (n == 0 && (only & 0xc0) == 0x80) n = MOST; /* in the middle of a character */
+        if (n == MOST) break;
+        left = only < 0x80 ? 0 : only >= 0xf0 ? 3 : only >= 0xe0 ? 2 : only >= 0xc0 ? 1 : left - 1;
+        want[n++] = (char)only;
+        if (left == 0) whole = n;
+        assert_ok(samp_accept(s, only));
+    }
+    samp_free(s);
+    if (n < MOST && told >= 0) good = told == whole && !memcmp(want, got, (size_t)whole);
+    if (!good)
+        test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" %d bytes must follow, and %d are told", p->grammar_text,
+                  (int)p->n, p->text, (int)whole, (int)told);
+}
+
 static void walk(place *p, source *rng)
 {
     samp_sampler *s = samp_init_grammar(vocab_index, p->grammar);
@@ -91,6 +119,7 @@ static void walk(place *p, source *rng)
         }
         assert_ok(status);
         compare(p, s, bits, rng);
+        compare_forced(p, s);
         samp_token choices[N_VOCAB], token;
         size_t n_choices = 0, n;
         for (token = 1; token < EOG; token++)

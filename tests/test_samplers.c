@@ -910,6 +910,8 @@ static void test_min_k(void **state)
     static const float flat[] = { 1.0f, 1.0f, 1.0f };
     keeps_first(0.0f, flat, 3, 1);
     keeps_first(1e-30f, flat, 3, 3);
+    static const float zeros[2][2] = { { -0.0f, 0.0f }, { 0.0f, -0.0f } }; /* as far apart as two zeros */
+    for (int i = 0; i < 2; i++) keeps_first(3.0f, zeros[i], 2, 2);
     static const float one[] = { -INFINITY, 1.0f };
     keeps_first(0.0f, one, 2, 1);
     keeps_first(3.0f, one, 2, 1);

@@ -323,10 +323,26 @@ static void make_rows(world *w, source *s, float *row)
         w->mask[i] = percent(s, 50) ? 0xFFFFFFFFu : (uint32_t)choose(s, 4);
 }
 
-/* Chains that are possible here, most of them. */
-static samp_sampler *possible_chain(source *s, size_t n)
+/* What stands behind a cut that may leave more than is listed, typical's above all: it must be shown all that is left,
+   and no more. */
+static samp_sampler *behind_cut(source *s, size_t n)
 {
-    samp_sampler *chain = make_chain(s, n);
+    const float share = (float)(0.05 + 0.9 * coarse(s));
+    samp_sampler *chain = samp_chain_init();
+    if (percent(s, 20)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
+    samp_chain_add(chain, percent(s, 80) ? samp_init_typical(share, make_min_keep(s, n))
+                                         : samp_init_top_p(share, make_min_keep(s, n)));
+    for (uint64_t more = 1 + below(s, 3); more > 0; more--)
+        samp_chain_add(chain, percent(s, 25) ? samp_init_min_p(share, make_min_keep(s, n))
+                                             : make_kind(s, (int)below(s, N_STAGES), n));
+    samp_chain_add(chain, percent(s, 30) ? samp_init_greedy() : make_kind(s, make_selector(s), n));
+    return chain;
+}
+
+/* Chains that are possible here, most of them. */
+static samp_sampler *possible_chain(source *s, size_t n, samp_sampler *(*make)(source *, size_t))
+{
+    samp_sampler *chain = make(s, n);
     if (percent(s, 3)) return chain;
     if (percent(s, 1)) {
         samp_free(chain);
@@ -334,13 +350,14 @@ static samp_sampler *possible_chain(source *s, size_t n)
     }
     while (has_foreign(chain)) {
         samp_free(chain);
-        chain = make_chain(s, n);
+        chain = make(s, n);
     }
     samp_set_rng(chain, SAMP_RNG_PHILOX);
     return chain;
 }
 
-static void one_batch(uint64_t number, size_t *rows_left, size_t shortest, size_t longest, size_t most_rows)
+static void one_batch(uint64_t number, size_t *rows_left, size_t shortest, size_t longest, size_t most_rows,
+                      samp_sampler *(*make)(source *, size_t))
 {
     source s = source_seed(test_seed() + number);
     world *w = (world *)calloc(1, sizeof *w);
@@ -350,7 +367,7 @@ static void one_batch(uint64_t number, size_t *rows_left, size_t shortest, size_
     w->n_rows = percent(&s, 30) ? 1 : 1 + below(&s, percent(&s, 80) ? 8 : 64);
     if (w->n_rows > most_rows) w->n_rows = most_rows;
     row = (float *)malloc(w->n_vocab * sizeof *row);
-    for (size_t r = 0; r < w->n_rows; r++) w->one[r] = possible_chain(&s, w->n_vocab);
+    for (size_t r = 0; r < w->n_rows; r++) w->one[r] = possible_chain(&s, w->n_vocab, make);
     make_rows(w, &s, row);
     if (percent(&s, 25)) make_told(w, &s);
     make_ranks(w, &s);
@@ -368,7 +385,14 @@ static void test_random_batches(void **state)
     (void)state;
     size_t left = (size_t)cases(20000, 300);
     real_rows_load(REAL_ROWS_PATH);
-    for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 0, 5000, 64);
+    for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 0, 5000, 64, make_chain);
+}
+
+static void test_behind_a_cut(void **state)
+{
+    (void)state;
+    size_t left = (size_t)cases(40000, quickest() ? 300 : 3000);
+    for (uint64_t i = 0; left > 0; i++) one_batch(3000000 + i, &left, 258, 900, 8, behind_cut);
 }
 
 /* Rows of which more is left than can be listed. */
@@ -377,7 +401,7 @@ static void test_random_long_rows(void **state)
     (void)state;
     size_t left = (size_t)cases(2000, 30);
     real_rows_load(REAL_ROWS_PATH);
-    for (uint64_t i = 0; left > 0; i++) one_batch(1000000 + i, &left, 8000, 30000, 3);
+    for (uint64_t i = 0; left > 0; i++) one_batch(1000000 + i, &left, 8000, 30000, 3, make_chain);
 }
 
 /* --------------------------------------------------------------------------------------- long rows, and traffic
@@ -1457,7 +1481,7 @@ static void test_merge(void **state)
         bool hostile = i % 2;
         if (i % 3 == 1) squeeze(w);
         samp_free(w->one[0]);
-        w->one[0] = possible_chain(&s, w->n_vocab);
+        w->one[0] = possible_chain(&s, w->n_vocab, make_chain);
         for (size_t rank = 0; rank < 3; rank++) {
             samp_free(w->chain[rank][0]);
             w->chain[rank][0] = w->one[0] ? samp_clone(w->one[0]) : NULL;
@@ -1607,7 +1631,7 @@ static world *begin_two(samp_sampler *(*make)(void), uint64_t number, source *s)
     w->n_rows = 2;
     w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
     for (size_t r = 0; r < w->n_rows; r++) {
-        w->one[r] = make ? make() : possible_chain(s, w->n_vocab);
+        w->one[r] = make ? make() : possible_chain(s, w->n_vocab, make_chain);
         make_long_row(s, (float *)(void *)w->data + r * w->n_vocab, w->n_vocab, (long_row)(number % N_LONG_ROWS));
     }
     if (number % 3 == 0) make_told(w, s);
@@ -1938,19 +1962,33 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),  cmocka_unit_test(test_random_long_rows),
-        cmocka_unit_test(test_long_rows),       cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),         cmocka_unit_test(test_cuts_to_the_unit),
-        cmocka_unit_test(test_steps),           cmocka_unit_test(test_used_chains),
-        cmocka_unit_test(test_more_chains),     cmocka_unit_test(test_too_many_members),
-        cmocka_unit_test(test_most_logprobs),   cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),       cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),           cmocka_unit_test(test_unlike_messages),
-        cmocka_unit_test(test_reused),          cmocka_unit_test(test_late_failure),
-        cmocka_unit_test(test_merge_ties),      cmocka_unit_test(test_changed_words),
-        cmocka_unit_test(test_changed_parcels), cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),       cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_behind_a_cut),
+        cmocka_unit_test(test_random_long_rows),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_other_questions),
+        cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_cuts_to_the_unit),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_more_chains),
+        cmocka_unit_test(test_too_many_members),
+        cmocka_unit_test(test_most_logprobs),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_statuses_are_merged),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_unlike_messages),
+        cmocka_unit_test(test_reused),
+        cmocka_unit_test(test_late_failure),
+        cmocka_unit_test(test_merge_ties),
+        cmocka_unit_test(test_changed_words),
+        cmocka_unit_test(test_changed_parcels),
+        cmocka_unit_test(test_lost_status),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

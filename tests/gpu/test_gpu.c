@@ -1263,6 +1263,7 @@ enum {
     USER_NO_STATUS,
     USER_GROW,
     USER_NAN,
+    USER_FOREIGN,
     USER_PICK_MASKED,
     USER_PICK_BEYOND,
     USER_PICK_BEFORE,
@@ -1272,8 +1273,8 @@ enum {
 static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
 
 /* Mask ids by a hash, or by what p is to the bit; or leave out every third id; or choose the smallest id; or fail; or
-   leave nothing; or answer with what is no status; or leave more than there was, a NaN, or the choice of what is masked,
-   behind the last or before the first. */
+   leave nothing; or answer with what is no status; or leave more than there was, a NaN, an id that is no token's, or the
+   choice of what is masked, behind the last or before the first. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -1291,6 +1292,7 @@ static int user_apply(samp_sampler *s, samp_token_data_array *cur)
     if (kind == USER_PICK_BEYOND) cur->selected = (int64_t)cur->size;
     if (kind == USER_PICK_BEFORE) cur->selected = -2;
     if (kind == USER_NAN) cur->data[best].logit = NAN;
+    if (kind == USER_FOREIGN) cur->data[best].id = best % 2 ? -2 : SAMP_MAX_VOCAB;
     if (kind == USER_PICK_MASKED) cur->data[best].logit = -INFINITY;
     cur->size += kind == USER_GROW;
     cur->sorted = false;
@@ -1325,6 +1327,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
             }
         if (n) kept = n;
         if (kind == USER_NAN) logits[best] = NAN;
+        if (kind == USER_FOREIGN) ids[best] = best % 2 ? -2 : SAMP_MAX_VOCAB;
         if (kind == USER_PICK_MASKED) logits[best] = -INFINITY;
     }
     d->size = kind == USER_EMPTY ? 0 : (size_t)kept + (kind == USER_GROW);
@@ -1342,9 +1345,8 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS] = { USER_MASK, USER_P,           USER_SHRINK,      USER_SELECT,
-                                  USER_FAIL, USER_EMPTY,       USER_NO_STATUS,   USER_GROW,
-                                  USER_NAN,  USER_PICK_MASKED, USER_PICK_BEYOND, USER_PICK_BEFORE };
+    static int kinds[N_USERS];
+    for (int i = 0; i < N_USERS; i++) kinds[i] = i;
     samp_sampler *chain = samp_chain_init();
     int last = percent(s, 80) ? N_USERS : percent(s, 70) ? USER_SELECT : (int)below(s, N_USERS);
     /* which error it is, if one masks all and the last one is wrong, is not promised */
@@ -1359,8 +1361,11 @@ static samp_sampler *user_chain(source *s, size_t n)
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
     samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
-    if (first == USER_NAN) last = N_USERS; /* another one of the user's might take it away before anybody sees it */
-    if (percent(s, 40) && first != USER_NAN) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 3]));
+    /* another one of the user's might take it away before anybody sees it, or err itself */
+    const bool leaves = first == USER_NAN || first == USER_FOREIGN;
+    if (leaves) last = N_USERS;
+    if (last == USER_FOREIGN) last = USER_SELECT;
+    if (percent(s, 40) && !leaves) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 3]));
     if (last < N_USERS)
         samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[last]));
     else
