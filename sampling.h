@@ -1262,6 +1262,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               without end is entered, as in llama.cpp.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
+     Row      may be longer than the vocabulary: what that has not is masked. Where the grammar comes first these logits
+              are not looked at, and such a row is SAMP_E_RANGE under MT19937.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
@@ -1362,7 +1364,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
               on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first, top_k with
+              ties, top_p with a decay, gumbel; top_h, min_k and log_softmax where more than 256 tokens are left.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
               SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
@@ -20182,6 +20185,15 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     return m->status ? m->status : goes_on ? whole : n;
 }
 
+/* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
+   llama.cpp's arithmetic, to which what is masked counts. */
+static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
+{
+    if (*n <= m->index->n_vocab) return SAMP_OK;
+    *n = m->index->n_vocab;
+    return chain->rng == SAMP_RNG_MT19937 ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab)
 {
@@ -20193,7 +20205,7 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     if (allowed < 0) return allowed;
     if (!allowed) status = samp_grammar_mask(grammar, m->bits);
     while (!status && token >= 0) {
-        if (!allowed && n_vocab > m->index->n_vocab) return SAMP_E_RANGE;
+        if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
         if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
         if (token >= 0) status = samp_accept(grammar, token);
         if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
@@ -20236,8 +20248,8 @@ static int sampi_grammar_job(sampi_job *job)
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
     if (m->lazy.waiting) return SAMP_OK;
-    if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
-    int status = samp_grammar_mask(&s->base, m->bits);
+    int status = sampi_within_vocabulary(m, job->s, &job->n);
+    if (!status) status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;
@@ -26641,9 +26653,9 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens. */
+/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
-                                       size_t r, const uint32_t *grammar)
+                                       size_t r, const uint32_t *grammar, size_t n_known)
 {
     const sampi_kernels *k = sampi_use();
     size_t n = shard->length;
@@ -26658,7 +26670,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
-        if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
+        if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
     if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
     if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
@@ -26686,7 +26698,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
     if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         status = SAMP_E_NULL;
-    int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask);
+    int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
     if (!status) status = slice_status;
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
     sampi_save_state(s);

