@@ -1354,10 +1354,11 @@ static samp_sampler *user_chain(source *s, size_t n)
                                                                  : below(s, percent(s, 10) ? N_USERS : 3);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 20)) samp_chain_add(chain, make_kind(s, SAMPI_LOGIT_BIAS, n));
-    if (percent(s, 30)) samp_chain_add(chain, samp_init_softmax());
+    const bool early = percent(s, 30); /* p is made before the cut, and not anew by it */
+    if (early) samp_chain_add(chain, samp_init_softmax());
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
-    if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
-    if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
+    if (percent(s, early ? 90 : 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
+    if (percent(s, early ? 20 : 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
     samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
