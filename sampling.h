@@ -583,7 +583,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
    nothing may stand before or behind it, blanks neither. A value of NULL is the default.
      name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
               (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
-     value    "40", "-1": whole numbers. "0.95", "1e-3", "-inf": rounded to the nearest float, ties to even.
+     value    "40", "-1": whole numbers. "0.95", "1e-3" (a bias: "-inf"): rounded to the nearest float, ties to even.
               rng: "philox" or "mt19937". order: copied.
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
@@ -1259,7 +1259,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
               that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
               without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
-              without end is entered, as in llama.cpp.
+              without end is entered, as in llama.cpp; and so is a schema's object that can't have as many members
+              as it must (minProperties, required), or none of a name that it is given: then nothing is left.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first, SAMP_E_RANGE
@@ -1280,9 +1281,11 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
      patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
               the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
               none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
-              ways to match, the first that backtracking finds counts.
-     Replay   what the text has from there on is accepted at once. If the grammar does not allow it, the token is
-              SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws another one).
+              ways to match, the first that backtracking finds counts; a group within a repeat keeps its text from
+              turn to turn.
+     Replay   what the text has from there on is accepted at once, token by token (one without bytes as ever). If the
+              grammar does not allow it, the token is SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws
+              another one).
      State    the tokens since the making or samp_reset, which waits again.
      Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
               "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
@@ -1656,7 +1659,7 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
    samp_init_loop_breaker_cusum -- the same for loops without a fixed period: with each token s = s + 1 if with it the
    newest n tokens stand twice in the last last_n, else s - loss, within 0 .. alarm. While s is `alarm`, l -= penalty
-   for each token that would be such a one.
+   for each token that would be such a one, with the last last_n before it.
      Usual    6, 4096, 0.25, 15, INFINITY
      Range    n >= 1, last_n in [n, 2^22]; loss >= 0, alarm > 0, both finite; penalty as above.
      Cost     O(last_n) with each token, and once more for a draw while it is at work.   Draws  none.
