@@ -1263,8 +1263,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               as it must (minProperties, required), or none of a name that it is given: then nothing is left.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
-     Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first, SAMP_E_RANGE
-              under MT19937. There, no logit is looked at that the grammar masks: it may be NaN.
+     Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
+              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks: it may be NaN.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.

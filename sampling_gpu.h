@@ -75,8 +75,9 @@
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it (but `sorted` tells of these alone, and a zero has no sign), and the rest of the chain
-   runs on the CPU over these; or it works on the device itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a chain is such a sampler; as samp_logits.mask
-   (samp_grammar_mask) before a chain without it, it gives the same tokens, and the chain stays on the device.
+   runs on the CPU over these; or it works on the device itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a
+   chain is such a sampler; as samp_logits.mask (samp_grammar_mask) before a chain without it, it gives the same tokens,
+   and the chain stays on the device.
 
    MACROS (where the implementation is)
        SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 60 bytes each per row.
