@@ -25987,9 +25987,9 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
                       uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
+    const size_t few = sampi_next_keeps(row, member, n); /* asked anew, as the list may have grown */
+    if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
-        size_t few = sampi_next_keeps(row, member, n);
-        if (few) return sampi_keep_listed(row, few);
         row->seeks = true;
         row->has &= ~(unsigned)SAMPI_ASK_SEGS;
         end->later = 0;
@@ -26331,6 +26331,7 @@ static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi
     if (row->row.n) memcpy(row->work.x, l, row->row.n * sizeof *l);
     row->n_list = 0;
     row->has = 0;
+    row->reaches = -INFINITY; /* of the logits that were */
     return sampi_shard_accept(row, n);
 }
 

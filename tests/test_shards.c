@@ -334,7 +334,7 @@ static samp_sampler *behind_cut(source *s, size_t n)
                                          : samp_init_top_p(share, make_min_keep(s, n)));
     for (uint64_t more = 1 + below(s, 3); more > 0; more--)
         samp_chain_add(chain, percent(s, 25) ? samp_init_min_p(share, make_min_keep(s, n))
-                                             : make_kind(s, (int)below(s, N_STAGES), n));
+                                             : make_kind(s, (int)below(s, percent(s, 90) ? N_STAGES : N_KINDS), n));
     samp_chain_add(chain, percent(s, 30) ? samp_init_greedy() : make_kind(s, make_selector(s), n));
     return chain;
 }
@@ -754,6 +754,50 @@ static void test_typical(void **state)
     if (getenv("SAMP_TEST_TABLE")) print_tally(any.name, &count);
     assert_true(share_within(count.few, 3) >= 0.999);
     assert_true(share_within(count.many, 5) >= 0.999);
+}
+
+/* ---- min_p behind what another sampler knows of the row ---- */
+
+static samp_sampler *behind_adaptive_p(void)
+{
+    samp_sampler *chain = chain_of(samp_init_top_p(0.9f, 0), samp_init_adaptive_p(0.0f, 0.9f, 1),
+                                   samp_init_min_p(0.99999f, 0));
+    samp_chain_add(chain, samp_init_dist(2));
+    return chain;
+}
+
+static samp_sampler *behind_longer_list(void)
+{
+    samp_sampler *chain = chain_of(samp_init_top_p(0.80f, 260), samp_init_min_p(0.322f, 0), samp_init_top_p(0.9f, 0));
+    samp_chain_add(chain, samp_init_dist(2));
+    return chain;
+}
+
+/* adaptive_p changes the logits of which a floor was known; a list that has grown goes on below min_p's floor: 259
+   tokens above -1, a thousand where the nucleus ends, some behind them. */
+static void test_floors_that_are_known(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    static const traffic chains[] = { { "adaptive-p, min-p", behind_adaptive_p, 9, 9, false },
+                                      { "top-p, min-p, top-p", behind_longer_list, 9, 9, false } };
+    float *row = (float *)malloc(N * sizeof *row);
+    tally count;
+    memset(&count, 0, sizeof count);
+    for (int i = 0; i < 40; i++) {
+        source s = source_seed((uint64_t)i);
+        for (int k = 0; k < N; k++) {
+            const float x = (float)k;
+            row[k] = k < 240    ? -0.0025f * x
+                     : k < 260  ? -0.8f - 0.009f * (x - 240.0f)
+                     : k < 1260 ? -1.1f - 0.0002f * (x - 260.0f)
+                     : k < 1290 ? -2.0f - 0.03f * (x - 1260.0f)
+                                : -65.0f;
+            if (i % 2 == 0) row[k] = 40.0f - 0.001f * x;
+        }
+        one_long_batch(&chains[i % 2], row, N, 1 + (size_t)(i / 2 % 3), &s, &count);
+    }
+    free(row);
 }
 
 /* ---- shares that end one unit below a prefix ---- */
@@ -1964,6 +2008,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_batches),
         cmocka_unit_test(test_behind_a_cut),
+        cmocka_unit_test(test_floors_that_are_known),
         cmocka_unit_test(test_random_long_rows),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_other_questions),
