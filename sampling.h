@@ -24830,6 +24830,13 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     return l;
 }
 
+/* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
+   of ours may say less. */
+static bool sampi_draw_is_sound(const samp_shard *shard, const sampi_shard_row *row, const float *l, size_t n)
+{
+    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) <= row->draw_max;
+}
+
 /* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
    drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
    which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
@@ -24851,7 +24858,7 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }
-    if (n) {
+    if (sampi_draw_is_sound(shard, row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, shard->work.sum);
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
@@ -24883,7 +24890,7 @@ static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *ro
     const float *l = sampi_draw_logits(shard, row, s), max = row->draw_max;
     uint64_t before = 0, mine = 0, random[2], *tile = shard->work.sum;
     sampi_wire_put(p->fields, UINT32_MAX, 4);
-    if (row->row.n == 0) return;
+    if (!sampi_draw_is_sound(shard, row, l, row->row.n)) return;
     row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
     for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
     for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < shard->first ? row->seg[i].q : 0;
