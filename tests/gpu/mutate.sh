@@ -15,7 +15,7 @@ mutant() { # a text that occurs, what stands there instead
     ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 \
         "$dir/mutant/tests/gpu/test_gpu.c" -o "$dir/mutant/test" -lm -lpthread
     n=$((n + 1))
-    if SAMP_TEST_CASES=600 timeout 60 "$dir/mutant/test" host > "$dir/mutant/log" 2>&1; then
+    if SAMP_TEST_CASES=3000 timeout 300 "$dir/mutant/test" host > "$dir/mutant/log" 2>&1; then
         echo "mutate: survived: $1  ->  $2"
         survived=$((survived + 1))
     fi
