@@ -24954,7 +24954,9 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
     sampi_race race = sampi_race_of(s, row->max);
-    for (size_t i = 0; i < row->row.n; i++) sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
+    for (size_t i = 0; i < row->row.n; i++)
+        if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
+            sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
     sampi_wire_put(p->fields, sampi_bits(race.time), 8);
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
     sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
