@@ -5118,9 +5118,8 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->n_device == r->n;
-    bool shown = !whole; /* to the CPU's samplers, or to the user's */
+    const bool shown = !whole || r->custom; /* to the CPU's samplers, or to the user's */
     const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
-    for (int i = 0; i < r->n; i++) shown |= sampi_is_custom(r->list[i]);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
     for (int i = 0; i < r->n_device; i++) {
         sampi_sampler *t = r->list[i];

@@ -1771,7 +1771,7 @@ static sampi_node build_own_and(sampi_tree *t)
     return sampi_tree_and(t, sampi_tree_ref(t, rule), word(t, "axb"));
 }
 
-/* "x" | "a" r, with r = this AND anything: it is in itself before its first way shows that. */
+/* "x" | "a" r, with r = this AND what ends with x: it is in itself before its first way shows that. */
 static sampi_node build_and_of_open(sampi_tree *t)
 {
     int32_t rule = sampi_tree_rule(t, "r", 1);
