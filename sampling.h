@@ -719,7 +719,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
 /* samp_accept -- tell a sampler which token was chosen (also a prompt's). SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (token <
-   0). */
+   0), or what a custom sampler or a grammar answers: then nothing has changed, but custom samplers before that one
+   which have no rollback. */
 SAMP_API int samp_accept(samp_sampler *s, samp_token token);
 
 /* samp_name -- "top-k", "chain", ...   samp_reset -- as new.   samp_free -- NULL is fine.
@@ -8713,6 +8714,13 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
 }
 
+/* Custom samplers that have been told of a token which another one has refused: back before it, those that can. */
+static SAMPI_COLD void sampi_unaccept(sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_unaccept(s->u.chain.item[i]);
+    if (sampi_is_custom(s) && s->base.iface->rollback) (void)s->base.iface->rollback(&s->base, 1);
+}
+
 /* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
    built-in ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev.
    Each round is one call: samp_accept makes both, the GPU's host too. The second writes prev of chains, and what
@@ -8722,8 +8730,10 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     int status = SAMP_OK;
     if (sampi_is_custom(s) && custom && s->base.iface->accept)
         status = sampi_user_status(s->base.iface->accept(&s->base, token));
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++) {
         status = sampi_accept(s->u.chain.item[i], token, custom);
+        for (int32_t k = 0; status && k < i; k++) sampi_unaccept(s->u.chain.item[k]);
+    }
     if (custom || sampi_is_custom(s)) return status;
     if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -8750,7 +8760,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 }
 
 /* A custom sampler's own name, if it has one, stands before that of its kind. */
-SAMP_API const char *samp_name(const samp_sampler *s)
+SAMP_API SAMPI_COLD const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
     const sampi_sampler *t = (const sampi_sampler *)s;
@@ -8865,7 +8875,7 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sample
 }
 
 /* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
-SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
     return c && sampi_is_chain(c) && i >= 0 && i < c->u.chain.n ? &c->u.chain.item[i]->base : NULL;
@@ -9139,10 +9149,10 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 }
 
 /* Of the record it is given: only the outermost sampler's moves. */
-SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
+SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
 
 /* Of this sampler: a member's own is not used while it is in a chain. */
-SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
+SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
     sampi_edited((sampi_sampler *)s);
@@ -9151,7 +9161,7 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 }
 
 /* From the chain's own ring, which samp_accept fills whether a member listens or not. */
-SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
+SAMP_API SAMPI_COLD size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
     if (!c || !sampi_is_chain(c) || !out) return 0;
@@ -9161,7 +9171,7 @@ SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 }
 
 /* SAMP_E_EMPTY also if it is no chain: such a one keeps no tokens. */
-SAMP_API samp_token samp_last(const samp_sampler *chain)
+SAMP_API SAMPI_COLD samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
     if (!chain) return SAMP_E_NULL;
@@ -9188,14 +9198,14 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 
 /* The counts are written where things happen (sampi_sample, samp_accept, the fast path), by the sampler that the
    user has called, in its own record; so a batch's threads never share them. */
-SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
+SAMP_API SAMPI_COLD samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
 /* By samp_reset too, so of all members then. */
-SAMP_API void samp_perf_reset(samp_sampler *s)
+SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
 }
@@ -12283,7 +12293,7 @@ static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
     return sampi_is_custom(s);
 }
 
-SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
+SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
@@ -13876,7 +13886,7 @@ SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype res
 }
 
 /* Room for the alignment is part of it, so any address is good. */
-SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
+SAMP_API SAMPI_COLD size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
@@ -19708,8 +19718,6 @@ static int32_t sampi_place_size(int32_t n)
 static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
 {
     int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
-    if (m->depth == 0) m->past.n = m->past_n.n = 0;
-    if (m->depth == 0) return true;
     if (m->past_n.n >= 2 * m->depth)
         for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
     if (cut) {
@@ -19988,7 +19996,7 @@ static int sampi_grammar_accept(samp_sampler *s, samp_token token)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     const sampi_sampler *top = (const sampi_sampler *)s;
     while (top->owner) top = top->owner;
-    m->depth = top->past.depth;
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* one at least: sampi_unaccept's */
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
@@ -20219,7 +20227,7 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    if (status) samp_rollback(grammar, 1); /* a custom sampler of the chain has refused it */
+    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar); /* one of the chain's refused */
     return status ? status : token;
 }
 
@@ -23096,7 +23104,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 /* What is done with a field's value. */
 typedef enum sampi_peer_means {
     SAMPI_PEER_NUMBER,  /* it becomes the member */
-    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: below 1e-5 it is 0, else at least 0.01 */
+    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: 0, or else at least 0.01 */
     SAMPI_PEER_SEED,    /* a whole number; -1 is none, if lo is -1 */
     SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
     SAMPI_PEER_BAN,     /* [id]: a bias of -infinity */
@@ -23431,7 +23439,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
-    if (f->means == SAMPI_PEER_HEAT) x = x < 1e-5 ? 0.0 : x < 0.01 ? 0.01 : x;
+    if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
     if ((field->how & SAMPI_OPEN) && x == 0.0) x = (double)FLT_MIN;
     if (field->type == SAMPI_FLOAT)
         *(float *)to = (float)x;
@@ -23755,6 +23763,9 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
                                     "expected adaptive_p among the samplers, without which it does nothing");
     if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
+    /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
+    if (p->temp == 0.0f && !p->mirostat && !strstr(p->order, "temperature")) p->temp = 1.0f;
+    if (p->temp == 0.0f && !p->mirostat) p->temp = p->dynatemp_range *= 0.5f; /* from 0 to the range, all the same */
     if (!ask->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);
     if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");

@@ -1951,15 +1951,92 @@ static void test_sample_fails(void **state)
     logits['x'] = 0.0f;
     logits['a'] = 1.0f;
     static const samp_sampler_i refusing = { .accept = refuse, .apply = leave };
-    assert_ok(samp_set_rollback(s, 4));
     assert_ok(samp_chain_add(chain, samp_init_custom(&refusing, NULL)));
-    assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_FULL);
-    check_mask(s);
+    for (int32_t depth = 0; depth < 5; depth += 4) {
+        assert_ok(samp_set_rollback(s, depth));
+        assert_status(samp_grammar_sample(chain, s, logits, N_VOCAB), SAMP_E_FULL);
+        check_mask(s);
+    }
     assert_ok(samp_accept(s, 'b')); /* at the place where it was */
     assert_ok(samp_accept(s, 'c'));
     samp_free(s);
     samp_free(chain);
     samp_grammar_free(g);
+}
+
+static int count_up(samp_sampler *s, samp_token token)
+{
+    (void)token;
+    ++*(int *)s->ctx;
+    return SAMP_OK;
+}
+
+static int count_down(samp_sampler *s, int32_t n)
+{
+    *(int *)s->ctx -= n;
+    return SAMP_OK;
+}
+
+/* The states of two samplers, one behind the other; their bytes. */
+static size_t save_two(const samp_sampler *const *two, char *out, size_t size)
+{
+    size_t n = samp_state_size(two[0]), m = samp_state_size(two[1]);
+    assert_true(n + m <= size);
+    assert_ok(samp_state_save(two[0], out, n));
+    assert_ok(samp_state_save(two[1], out + n, m));
+    return n + m;
+}
+
+/* A token that one member of a chain refuses, by samp_accept or when it is drawn, leaves all of them as they are,
+   wherever it stands, with and without samp_rollback's records. A sampler that has no rollback has counted it. */
+static void test_one_refuses(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                 *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
+    static const samp_sampler_i refusing = { .accept = refuse, .apply = leave },
+                                able = { .accept = count_up, .apply = leave, .rollback = count_down },
+                                unable = { .accept = count_up, .apply = leave },
+                                deaf = { .apply = leave };
+    static char before[1 << 16], after[1 << 16];
+    for (int kind = 0; kind < 12; kind++) {
+        int n_able = 0, n_unable = 0;
+        samp_sampler *inner = samp_chain_init(), *chain = samp_chain_init();
+        assert_ok(samp_set_rollback(chain, kind < 6 ? 0 : 2));
+        assert_ok(samp_chain_add(inner, samp_init_custom(&unable, &n_unable)));
+        assert_ok(samp_chain_add(inner, samp_init_custom(&deaf, NULL)));
+        assert_ok(samp_chain_add(inner, samp_init_grammar(vocab_index, kind % 2 ? g : h)));
+        assert_ok(samp_chain_add(inner, samp_init_custom(&able, &n_able)));
+        assert_ok(samp_chain_add(chain, inner));
+        assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, kind % 2 ? h : g)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+        for (int i = 0; i < kind / 2 % 3; i++) assert_ok(samp_accept(chain, 'a'));
+        assert_ok(samp_accept(chain, 'b'));
+        const samp_sampler *grammars[2] = { samp_chain_get(inner, 2), samp_chain_get(chain, 1) };
+        size_t size = save_two(grammars, before, sizeof before);
+        int n = n_able;
+        for (const char *p = "cax"; *p; p++) { /* c is right for the one, a for the other */
+            int got = samp_accept(chain, *p);
+            assert_true(got == SAMP_E_RANGE);
+            assert_num(save_two(grammars, after, sizeof after), size);
+            if (memcmp(before, after, size)) test_fail(__FILE__, __LINE__, "kind %d: '%c' has changed it", kind, *p);
+            assert_num(n_able, n);
+        }
+        assert_true(n_unable > n);
+        samp_sampler *last = samp_init_custom(&refusing, NULL);
+        float logits[N_VOCAB];
+        for (int i = 0; i < N_VOCAB; i++) logits[i] = (float)(i % 7);
+        assert_ok(samp_chain_add(chain, last));
+        assert_status(samp_sample(chain, logits, N_VOCAB), SAMP_E_FULL);
+        assert_true(samp_chain_remove(chain, 3) == last);
+        samp_free(last);
+        assert_num(save_two(grammars, after, sizeof after), size);
+        assert_true(memcmp(before, after, size) == 0);
+        assert_num(samp_sample(chain, logits, N_VOCAB), 'b'); /* what both let */
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+    samp_grammar_free(h);
 }
 
 /* Two grammars in one chain, each with its text: a state has both. Cut off anywhere it is none, and changes nothing. */
@@ -2415,6 +2492,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_beyond_vocabulary),
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_sample_fails),
+        cmocka_unit_test(test_one_refuses),
         cmocka_unit_test(test_two_grammars),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
