@@ -13953,8 +13953,8 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
    to. So any number of moves costs one rotation in the end.
 
-   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_pow, sampi_round,
-   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
+   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round, sampi_round_up,
+   sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
 #ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
@@ -14595,13 +14595,13 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
    buffers follow. samp_kv_update is the one caller; nothing allocates. */
 
 /* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
-   and their keys are not made anew. In double, by libm's cos and sin: keys are no tokens, and need not have the
-   same bits everywhere. */
+   and their keys are not made anew. In double, by libm's pow, cos and sin: keys are no tokens, and need not have
+   the same bits everywhere. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
     for (uint32_t i = 0; i < n_rot; i += 2) {
-        double angle = delta * sampi_pow((double)kv->set.rope_theta, -(double)i / n_rot);
+        double angle = delta * pow((double)kv->set.rope_theta, -(double)i / n_rot);
         kv->turn[i] = cos(angle);
         kv->turn[i + 1] = sin(angle);
     }

@@ -451,6 +451,9 @@ static void test_rotation(void **state)
         check_turned(kv, rope, theta, 2 * tolerance, born);
         assert_num(samp_kv_seq_pos_max(kv, 0), 1009);
         assert_num(samp_kv_seq_pos_min(kv, 0), 1010 / 3);
+        assert_ok(samp_kv_seq_add(kv, 0, -1, -1, 100000000)); /* angles of many turns */
+        assert_ok(samp_kv_update(kv));
+        check_turned(kv, rope, theta, 3 * tolerance, born);
         samp_kv_free(kv);
     }
 }
