@@ -11961,6 +11961,7 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* not all that become l were kept; what is masked has a rank too */
     sampi_row before = *row;
     before.n = at;
     sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),

@@ -1214,6 +1214,27 @@ static bool masked_in_a_cut_row(void)
     return true;
 }
 
+/* Two floats that are one behind a temperature: the rank counts those only that a cut before it has left. */
+static bool rank_behind_a_cut(void)
+{
+    static const size_t lengths[] = { 3, 64, 164, 300 };
+    float x[300];
+    for (int i = 0; i < 300; i++) x[i] = i % 2 ? -999.999817f : -999.999878f;
+    for (int k = 0; k < 2 * (int)CASE_COUNT(lengths); k++) {
+        samp_sampler *chain = chain_of(k % 2 ? samp_init_min_p(1.0f, 0) : samp_init_top_n_sigma(1e-9f),
+                                       samp_init_temp(0.01f), samp_init_dist(5));
+        for (int i = 0; i < 20; i++) {
+            samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 } };
+            samp_logits logits = { .data = x, .n_rows = 1, .n_vocab = lengths[k / 2], .logprobs = &lp };
+            samp_token token = -1;
+            CHECK(samp_sample_batch(&chain, &logits, &token) == SAMP_OK && token % 2 == 1);
+            CHECK(lp.processed.chosen.rank == token / 2 + 1);
+        }
+        samp_free(chain);
+    }
+    return true;
+}
+
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
@@ -1225,6 +1246,7 @@ static bool masked_in_a_cut_row(void)
     X(two_batches_at_once)                                                                                           \
     X(masked_in_a_cut_row)                                                                                           \
     X(f64_rounds)                                                                                                    \
+    X(rank_behind_a_cut)                                                                                             \
     X(every_pattern)                                                                                                 \
     X(every_element)                                                                                                 \
     X(random_batches)                                                                                                \
