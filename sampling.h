@@ -9149,7 +9149,10 @@ SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 }
 
 /* Of the record it is given: only the outermost sampler's moves. */
-SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
+SAMP_API SAMPI_COLD uint64_t samp_get_position(const samp_sampler *s)
+{
+    return s ? ((const sampi_sampler *)s)->position : 0;
+}
 
 /* Of this sampler: a member's own is not used while it is in a chain. */
 SAMP_API SAMPI_COLD int samp_set_position(samp_sampler *s, uint64_t position)
@@ -11961,7 +11964,8 @@ static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_se
     size_t at = sampi_find_id(row, token);
     float l = sampi_logit_of(row, sampi_present(row, at));
     float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    if (from >= -FLT_MAX && from < row->floor) from = row->floor; /* not all that become l were kept; what is masked has a rank too */
+    /* not all that become l were kept; what is masked has a rank too */
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
     sampi_row before = *row;
     before.n = at;
     sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
@@ -13954,8 +13958,8 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
    to. So any number of moves costs one rotation in the end.
 
-   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round, sampi_round_up,
-   sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
+   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
+   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
 #ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
@@ -20228,7 +20232,7 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar); /* one of the chain's refused */
+    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar); /* a custom one's no */
     return status ? status : token;
 }
 
