@@ -1260,8 +1260,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
               that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
               without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
-              without end is entered, as in llama.cpp; and so is a schema's object that can't have as many members
-              as it must (minProperties, required), or none of a name that it is given: then nothing is left.
+              without end is entered, as in llama.cpp; and so may be what several keywords leave no text of, if only
+              a search would tell (two enums of one member that have nothing in common): then nothing is left.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
@@ -15589,13 +15589,14 @@ enum {
 enum {
     SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
     SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
-    SAMPI_KNOWN_AND = 4,     /* there is an AND in it, so it may match nothing without being NEVER */
-    SAMPI_KNOWN_ALIVE = 8,   /* with SAMPI_KNOWN_AND: it does match something, */
-    SAMPI_KNOWN_DEAD = 16,   /* or nothing */
+    SAMPI_KNOWN_AND = 4,     /* there is an AND in it: whether it matches anything is to be looked for. */
+    SAMPI_KNOWN_ALIVE = 8,   /* It does, */
+    SAMPI_KNOWN_DEAD = 16,   /* or it does not; also without an AND, where a part says so that must be there */
     SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
     SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
     SAMPI_KNOWN_DONE = 128,  /* or has been */
-    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND /* what follows from the parts */
+    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
+                         SAMPI_KNOWN_DEAD /* what follows from the parts */
 };
 
 typedef struct sampi_expr {
@@ -15774,30 +15775,75 @@ static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sam
     return true;
 }
 
-/* What follows from its parts, for sampi_expr.known. */
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->known & SAMPI_KNOWN_DEAD; }
+
+/* A list before a member, as its node has it. */
+typedef struct sampi_opening {
+    sampi_list list;
+    const sampi_member *member; /* [list.n], until the tree grows */
+    sampi_node seen;
+    int32_t count;         /* members that there were */
+    int32_t missing, left; /* of those that were not: how many must come, how many may */
+    bool dead;             /* one must that nothing can be */
+} sampi_opening;
+
+static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
+{
+    sampi_opening p;
+    p.list = *((const sampi_list *)t->lists.data + e->a);
+    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.seen = e->b;
+    p.count = e->c / 2;
+    p.missing = p.left = 0;
+    p.dead = false;
+    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
+    for (int32_t i = 0; i < p.list.n; i++) {
+        if (sampi_has_seen(t, p.seen, i)) continue;
+        bool dead = sampi_is_dead(t, p.member[i].node);
+        p.missing += p.member[i].required;
+        p.left += !dead;
+        p.dead |= dead && p.member[i].required;
+    }
+    return p;
+}
+
+/* Can a list that is as MEMBERS node e has it come to no end? */
+static bool sampi_list_dead(const sampi_tree *t, const sampi_expr *e)
+{
+    const sampi_opening p = sampi_opening_of(t, e);
+    return p.dead || p.missing > p.list.most - p.count ||
+           (p.list.other == SAMPI_NEVER && p.count + p.left < p.list.least);
+}
+
+/* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
-    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND;
-    uint8_t a, b;
+    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    uint8_t a, b, any, all;
     switch (e->kind) {
+        case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
         case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
         case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
         case SAMPI_NODE_REF:
             a = sampi_rule_at(t, e->a)->known;
-            return sampi_is_inline(t, e) ? a : (uint8_t)((a & SAMPI_KNOWN_EMPTY) | SAMPI_KNOWN_CALLS);
+            return sampi_is_inline(t, e) ? a : (uint8_t)((a & passed) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_MEMBERS:
-            a = sampi_list_complete(t, (const sampi_list *)t->lists.data + e->a, e->b, e->c);
-            return (uint8_t)((a ? SAMPI_KNOWN_EMPTY : 0) | SAMPI_KNOWN_CALLS);
+            a = sampi_list_complete(t, (const sampi_list *)t->lists.data + e->a, e->b, e->c) ? SAMPI_KNOWN_EMPTY : 0;
+            b = sampi_list_dead(t, e) ? SAMPI_KNOWN_DEAD : 0;
+            return (uint8_t)(a | b | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:
             a = sampi_at(t, e->a)->known;
             b = sampi_at(t, e->b)->known;
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
+            all = passed & (uint8_t)~any;                                           /* or both are needed */
             if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
-            return (uint8_t)(((a | b) & shared) | ((e->kind == SAMPI_NODE_ALT ? a | b : a & b) & SAMPI_KNOWN_EMPTY));
+            return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
         case SAMPI_NODE_REPEAT:
             a = sampi_at(t, e->a)->known;
-            return (uint8_t)((a & (shared | SAMPI_KNOWN_EMPTY)) | (e->b == 0 ? SAMPI_KNOWN_EMPTY : 0));
+            if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
+            return a & (shared | passed);
         case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
         default: return 0;
     }
@@ -18047,31 +18093,6 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
-/* A list before a member, as its node has it. */
-typedef struct sampi_opening {
-    sampi_list list;
-    const sampi_member *member; /* [list.n], until the tree grows */
-    sampi_node seen;
-    int32_t count;         /* members that there were */
-    int32_t missing, left; /* of those that were not: how many must come, how many may */
-} sampi_opening;
-
-static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
-{
-    sampi_opening p;
-    p.list = *((const sampi_list *)t->lists.data + e->a);
-    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
-    p.seen = e->b;
-    p.count = e->c / 2;
-    p.missing = p.left = 0;
-    for (int32_t i = 0; i < p.list.n; i++) {
-        bool was = sampi_has_seen(t, p.seen, i);
-        p.missing += !was && p.member[i].required;
-        p.left += !was;
-    }
-    return p;
-}
-
 /* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
    for all that must still come; or NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
@@ -18081,7 +18102,7 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
     if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
     if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
-    return p->member[i].node;
+    return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
 
 /* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
@@ -18325,7 +18346,7 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
             if (kinds[c] != c) continue;
             sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
             uint8_t known = sampi_at(&m->tree, d)->known;
-            if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
+            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
             sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
             sampi_work_push(m, d);
@@ -18347,13 +18368,13 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     return found;
 }
 
-/* Can n match at all? Only an AND may be unable to without being NEVER. */
+/* Can n match at all? With an AND in it that is looked for. */
 static bool sampi_alive(sampi_matcher *m, sampi_node n)
 {
     for (;;) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        if (n == SAMPI_NEVER || (e.known & SAMPI_KNOWN_DEAD)) return false;
+        if (e.known & SAMPI_KNOWN_DEAD) return false;
         if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
         if (e.kind == SAMPI_NODE_SEQ) {
             sampi_node a = sampi_through(m, e.a);
@@ -18456,7 +18477,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, samp
 /* The state of a node; 0 if it can't match. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
-    if (n == SAMPI_NEVER || !sampi_alive(m, n)) return 0;
+    if (!sampi_alive(m, n)) return 0;
     if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
     int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
     sampi_find_calls(m, first, n, SAMPI_EMPTY);

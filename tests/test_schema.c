@@ -768,6 +768,66 @@ static void test_in_turn(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+static const char *one_byte(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char byte[256];
+    (void)vocab;
+    byte[token] = (char)token;
+    *n = 1;
+    return byte + token;
+}
+
+/* Where does the matcher stop reading `text`: at the first byte behind which nothing can be completed. */
+static size_t reads(const samp_grammar *g, const char *text)
+{
+    static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    samp_sampler *s = samp_init_grammar(index, g);
+    size_t n = 0;
+    while (text[n] && samp_accept(s, (uint8_t)text[n]) == SAMP_OK) n++;
+    samp_free(s);
+    samp_vocab_index_free(index);
+    return n;
+}
+
+/* What no value can be is not begun: a property that contradicts itself, a member that must be there and can't be, more
+   members than there are. The text up to | is read, and no further. */
+static void test_dead_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *text;
+    } cases[] = {
+        { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"ab\":1,\"ab|\":2}" },
+        { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"a|\":{\"d\":1}}" },
+        { "{\"properties\":{\"a\":{\"minProperties\":2,\"properties\":{\"x\":{}},\"additionalProperties\":false}}}",
+          "{\"a\":|{\"x\":1}}" },
+        { "{\"properties\":{\"a\":{\"minProperties\":2,\"properties\":{\"x\":{}},\"additionalProperties\":false}}}",
+          "{\"a\":[1]}|" },
+        { "{\"items\":{\"required\":[\"x\",\"y\"],\"maxProperties\":1}}", "[1,|{\"x\":1}]" },
+        { "{\"items\":{\"required\":[\"x\"],\"properties\":{\"x\":{\"const\":{\"d\":1},\"maxProperties\":0}}}}",
+          "[[],|{\"x\":{}}]" },
+        { "{\"anyOf\":[{\"const\":1},{\"type\":\"object\",\"minProperties\":2,\"properties\":{\"a\":{},\"b\":{"
+          "\"const\":{\"d\":1},\"maxProperties\":0}},\"additionalProperties\":false}]}",
+          "|{\"a\":1" },
+        { "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
+          "0}}",
+          "|{\"a\":1" },
+        { "{\"type\":\"object\",\"maxProperties\":2,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
+          "0}}",
+          "{|\"a\":1" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char text[200];
+        size_t want = strcspn(cases[i].text, "|");
+        snprintf(text, sizeof text, "%.*s%s", (int)want, cases[i].text, cases[i].text + want + 1);
+        samp_grammar *g = compile(cases[i].schema, NULL);
+        if (reads(g, text) != want)
+            test_fail(__FILE__, __LINE__, "%s\n%s: %zu, wanted %zu", cases[i].schema, text, reads(g, text), want);
+        samp_grammar_free(g);
+    }
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -1109,17 +1169,17 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
-        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_together),        cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),   cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),   cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),     cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_dead_ends),    cmocka_unit_test(test_long_places),
+        cmocka_unit_test(test_options),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
