@@ -1477,14 +1477,15 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               both rounded down; comparisons of integers. 0 / 0 counts as 1.
      Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
               bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
-              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or s is in a chain; SAMP_E_NOMEM;
+              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or > 0 and s in a chain; SAMP_E_NOMEM;
               SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
               own rollback returns ends the call, with more tokens accepted than are told.
      State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
-              tokens has gone to n + 1 of this draft.
+              tokens has gone to n + 1 of this draft. A draw before it, of which no token was accepted, stays.
      Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own
               row's position, attempt 0. So a later call meets none of these again, as losslessness needs.
-     Cost     each row as in the ratio test, row a again, and the rollback.   Memory  samp_rollback's, with the first
+     Cost     each row as in the ratio test, row a again, and the rollback; with SAMP_BAN_REWIND, where a string was
+              complete, the rows that stay once more.   Memory  samp_rollback's, with the first
               token; and samp_reserve's.   Threads  as samp_sample.
      Source   Sun et al. 2025, "Block Verification Accelerates Speculative Decoding" (arXiv 2403.10444, algorithm 2). */
 SAMP_API int32_t samp_verify_block(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -27105,7 +27106,8 @@ typedef enum sampi_test_kind {
 
 typedef struct sampi_test {
     sampi_test_kind kind;
-    /* block: as the row finds it */
+    bool waits, waited; /* block: rewinding bans are not noted yet; and there was one */
+    /* as the row finds it */
     uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the first row */
     uint32_t n;     /* tokens before this row */
@@ -27223,19 +27225,22 @@ typedef struct sampi_block {
     size_t kept;     /* tokens that stay, */
     uint64_t kept_r; /* and their r */
     samp_token last; /* of the last row, or the status that ended the rows */
+    bool waited;     /* a rewinding ban would have been noted: which of them stay is known only now */
 } sampi_block;
 
-/* Rows 0 .. n - 1, until the rest has no chance. Where nothing was drawn (greedy, a custom sampler) p is all on one
+/* Rows 0 .. n_rows - 1, until the rest has no chance; or, with `again`, those that stay. Where nothing was drawn (greedy, a custom sampler) p is all on one
    token: it stays, and the draft ends with it if it is another. So it does where something else than the draw has had
    the last word. Changes the chain, which goes as if all of the draft were right. */
-static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft)
+static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                    size_t n_rows, bool again)
 {
-    sampi_block block = { 0, 0, SAMPI_BLOCK_ONE, 0 };
+    sampi_block block = { 0, 0, SAMPI_BLOCK_ONE, 0, false };
     sampi_test test;
     memset(&test, 0, sizeof test);
     test.kind = SAMPI_TEST_BLOCK;
     test.r = SAMPI_BLOCK_ONE;
-    while (block.rows < draft->n && test.r) {
+    test.waits = !again;
+    while (block.rows < n_rows && test.r) {
         sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
         row.test = &test;
         uint64_t u = test.next_u;
@@ -27256,6 +27261,7 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     }
     sampi_set_draft(s, NULL);
     if (test.next_u >> 1 < test.r) block.kept = block.rows; /* h(n) = r(n) */
+    block.waited = test.waited;
     return block;
 }
 
@@ -27269,7 +27275,8 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 }
 
 /* The chain has gone through the rows; it goes back to where the block ends, and on from there. Three ends: a token
-   from the rest of a row, one that is there already, and an ordinary draw. */
+   from the rest of a row, one that is there already, and an ordinary draw. A record that an earlier draw has opened is
+   written anew, so that the block does not take that draw back. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -27279,11 +27286,13 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     if (!status && !sampi_set_draft(s, NULL)) status = SAMP_E_UNSUPPORTED;
     if (!status) status = sampi_check_block(s, draft);
     if (status) return status;
-    sampi_block block = sampi_block_pass(s, logits, n_vocab, draft);
-    size_t a = block.kept;
+    s->past.open = false;
+    sampi_block block = sampi_block_pass(s, logits, n_vocab, draft, draft->n, false);
+    size_t a = block.kept, back = block.waited ? block.rows : block.rows - a;
     const float *next = logits + a * n_vocab;
+    if (back && (status = samp_rollback(sampler, (int32_t)back))) return status;
+    if (block.waited) (void)sampi_block_pass(s, logits, n_vocab, draft, a, true);
     if (a < block.rows) {
-        if ((status = samp_rollback(sampler, (int32_t)(block.rows - a)))) return status;
         sampi_test test;
         memset(&test, 0, sizeof test);
         test.kind = SAMPI_TEST_REST;
@@ -28278,6 +28287,19 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
     if (r->mode < count) r->mode = count;
 }
 
+/* Must a ban wait until it is known whether this token of a block stays (samp_verify_block)? */
+static bool sampi_ban_waits(const sampi_sampler *s)
+{
+#ifdef SAMPLING_DRAFTS_DECLARED
+    sampi_test *test = s->draft ? s->draft->test : NULL;
+    if (test && test->waits) test->waited = true;
+    return test && test->waits;
+#else
+    (void)s;
+    return false;
+#endif
+}
+
 static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)
 {
     sampi_limit *r = &s->u.limit;
@@ -28288,7 +28310,7 @@ static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t befo
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
     sampi_ring_push(&r->ring, sampi_limit_window(s), token);
-    if (before >= 0) sampi_limit_ban(s, before);
+    if (before >= 0 && !sampi_ban_waits(s)) sampi_limit_ban(s, before);
 }
 
 /* Bytes of a character that are still to come, behind a token. */

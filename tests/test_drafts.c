@@ -4,6 +4,7 @@
 #define SAMPLING_DRAFTS
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
+#define SAMPLING_CONSTRAINTS
 #include "../sampling.h"
 #include "inside.h"
 #include "test.h"
@@ -1062,6 +1063,65 @@ static void test_block_needs(void **state)
     samp_free(chain), samp_free(custom), samp_free(before), samp_free(other);
 }
 
+/* A draw of which no token was accepted stays: the block begins behind it. */
+static void test_block_behind_a_draw(void **state)
+{
+    (void)state;
+    const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
+    source rng = source_stream(9930);
+    for (int i = 0; i < 40; i++) {
+        samp_sampler *chain = make_usual_chain(40 + (uint64_t)i), *other = samp_clone(chain);
+        samp_token out[2][ROWS];
+        guess g;
+        make_guess(&g, &m, -1, &rng);
+        for (int k = 0; k < i % 3; k++) assert_ok(samp_accept(chain, k) | samp_accept(other, k));
+        for (int k = 0; k <= i % 2; k++) assert_true(samp_draw(chain, g.logits, N) >= 0);
+        assert_ok(samp_set_position(other, 1 + (uint64_t)i % 2));
+        int32_t a = samp_verify_block(chain, g.logits, N, &g.draft, out[0]);
+        assert_num(samp_verify_block(other, g.logits, N, &g.draft, out[1]), a);
+        assert_memory_equal(out[0], out[1], (MOST + 1) * sizeof out[0][0]);
+        assert_u64(samp_get_position(chain), 2 + (uint64_t)a + (uint64_t)i % 2);
+        assert_true(same_state(chain, other));
+        samp_free(chain), samp_free(other);
+    }
+}
+
+/* Rewinding bans of tokens that a block gives back are not noted, those of tokens that stay are: as if the tokens had
+   been accepted one by one. */
+static void test_block_with_rewinds(void **state)
+{
+    (void)state;
+    static const samp_token one[] = { 3 }, two[] = { 1, 2 }, three[] = { 5, 5, 4 };
+    static const samp_sequence banned[] = { { one, 1, 0.0f }, { two, 2, 0.0f }, { three, 3, 0.0f } };
+    const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
+    source rng = source_stream(9940);
+    long n_given_back = 0, n_kept = 0;
+    for (int i = 0; i < 300; i++) {
+        samp_sampler *chain[2];
+        for (int k = 0; k < 2; k++) {
+            chain[k] = samp_chain_init();
+            assert_ok(samp_chain_add(chain[k], samp_init_banned_sequences(banned, 3, SAMP_BAN_REWIND)));
+            assert_ok(samp_chain_add(chain[k], samp_init_dist((uint64_t)i)));
+        }
+        for (int length = 0; length < 12;) {
+            samp_token out[ROWS];
+            guess g;
+            make_guess(&g, &m, samp_last(chain[0]) < 0 ? -1 : samp_last(chain[0]), &rng);
+            int32_t a = samp_verify_block(chain[0], g.logits, N, &g.draft, out);
+            assert_true(a >= 0);
+            for (int j = a; j < (int)m.n; j++) n_given_back += g.tokens[j] == 3;
+            for (int32_t j = 0; j <= a; j++) assert_ok(samp_accept(chain[1], out[j]));
+            assert_ok(samp_set_position(chain[1], samp_get_position(chain[0])));
+            assert_true(same_state(chain[0], chain[1]));
+            assert_num(samp_rewind_length(chain[0]), samp_rewind_length(chain[1]));
+            n_kept += samp_rewind_length(chain[0]) > 0;
+            length += a + 1;
+        }
+        samp_free(chain[0]), samp_free(chain[1]);
+    }
+    assert_true(n_given_back > 20 && n_kept > 20);
+}
+
 static int no_rollback(samp_sampler *s, int32_t n) { return (void)s, (void)n, SAMP_E_FULL; }
 static const samp_sampler_i bad_way_back = { .accept = told_accept, .apply = nothing, .rollback = no_rollback };
 
@@ -1149,6 +1209,8 @@ int main(void)
         cmocka_unit_test(test_bad_drafts),
         cmocka_unit_test(test_odd_sums),
         cmocka_unit_test(test_block_needs),
+        cmocka_unit_test(test_block_behind_a_draw),
+        cmocka_unit_test(test_block_with_rewinds),
         cmocka_unit_test(test_block_refused),
         cmocka_unit_test(test_bad_row),
         cmocka_unit_test(test_block_distribution),

@@ -1996,8 +1996,7 @@ static void test_one_refuses(void **state)
                  *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
     static const samp_sampler_i refusing = { .accept = refuse, .apply = leave },
                                 able = { .accept = count_up, .apply = leave, .rollback = count_down },
-                                unable = { .accept = count_up, .apply = leave },
-                                deaf = { .apply = leave };
+                                unable = { .accept = count_up, .apply = leave }, deaf = { .apply = leave };
     static char before[1 << 16], after[1 << 16];
     for (int kind = 0; kind < 12; kind++) {
         int n_able = 0, n_unable = 0;
