@@ -950,7 +950,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
               in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
      Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
-     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.
+     MT19937  the same: llama.cpp has none.
      Cost     1.5 ns a token that is left with AVX-512, 2.5 with AVX2, step by step 15.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
@@ -1025,7 +1025,7 @@ typedef enum samp_kv_rope {
 
 /* Zero in any field but the first means "the default". */
 typedef struct samp_kv_params {
-    uint32_t n_cells;         /* 1 .. 2^26 */
+    uint32_t n_cells;         /* 1 .. 2^26, and as many as half of what size_t counts has room for */
     uint32_t n_seq_max;       /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
     uint32_t padding;         /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
     uint32_t n_layer;         /* 0 .. 4096; 0: cells only, no buffers */
@@ -1035,7 +1035,7 @@ typedef struct samp_kv_params {
     samp_dtype type_v;
     bool v_trans;           /* values are transposed: [n_embd_v x n_cells] */
     samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift leaves the keys as they are */
-    uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k */
+    uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k; 2 .. 2^20 */
     uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
     float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
     float defrag_threshold; /* samp_kv_update defragments if holes / cells up to the last used one are more; [0, 1);
@@ -1369,7 +1369,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
               SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first, top_k with
-              ties, top_p with a decay, gumbel; top_h, min_k and log_softmax where more than 256 tokens are left.
+              ties, top_p with a decay; top_h, min_k and log_softmax where more than 256 tokens are left.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
               SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
@@ -14004,15 +14004,15 @@ static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type 
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
 /* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
-   parameters keep all sums far below 2^64. */
-static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
+   parameters keep all sums far below 2^64; a cache that size_t can't count is refused. */
+static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
-    return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
+    return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
 }
 
 /* The bytes of all layers' buffers of keys and of values, for samp_kv_size and for the check of the caller's memory.
    Writes k and v. The layers' numbers must have been checked. */
-static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
+static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
 {
     *k = *v = 0;
     for (uint32_t i = 0; i < set->n_layer; i++) {
@@ -14038,7 +14038,8 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
     if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
     if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
         return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
-    if (set->n_embd_head < 2) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
+    if (set->n_embd_head < 2 || set->n_embd_head > (uint32_t)1 << 20)
+        return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
     if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return sampi_kv_bad(field, "n_rot", SAMP_E_RANGE);
     for (uint32_t i = 0; i < set->n_layer; i++)
         if (set->n_embd_k[i] % set->n_embd_head) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
@@ -14067,7 +14068,7 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
    samp_kv_check_params only. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
-    size_t k, v;
+    uint64_t k, v;
     if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
     if (set->n_seq_max > 64) return sampi_kv_bad(field, "n_seq_max", SAMP_E_RANGE);
     if (set->padding > (uint32_t)1 << 16) return sampi_kv_bad(field, "padding", SAMP_E_RANGE);
@@ -14076,9 +14077,12 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
         return sampi_kv_bad(field, "defrag_threshold", SAMP_E_RANGE);
     int status = sampi_kv_check_layers(set, field);
     if (!status) status = sampi_kv_check_rope(set, field);
-    if (status || !set->memory) return status;
-    if ((uintptr_t)set->memory % 64) return sampi_kv_bad(field, "memory", SAMP_E_RANGE);
+    if (status) return status;
     sampi_kv_sizes(set, &k, &v);
+    if (set->n_cells * sizeof(samp_kv_cell) + k + v > SIZE_MAX / 2)
+        return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
+    if (!set->memory) return SAMP_OK;
+    if ((uintptr_t)set->memory % 64) return sampi_kv_bad(field, "memory", SAMP_E_RANGE);
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
@@ -14099,16 +14103,16 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
 /* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
-    size_t k_bytes = 0, v_bytes = 0;
+    uint64_t k_bytes = 0, v_bytes = 0;
     samp_kv_params set;
     if (params) {
         set = *params;
         set.memory = NULL;
         if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
     }
-    if (k) *k = k_bytes;
-    if (v) *v = v_bytes;
-    return k_bytes + v_bytes;
+    if (k) *k = (size_t)k_bytes;
+    if (v) *v = (size_t)v_bytes;
+    return (size_t)(k_bytes + v_bytes);
 }
 
 /* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
@@ -14140,7 +14144,7 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     rows->stride = transposed ? width : n_embd * width;
     rows->step = transposed ? n_cells * width : width;
     rows->half = half;
-    return data + sampi_kv_bytes(n_cells, n_embd, type);
+    return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
 }
 
 /* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
@@ -14757,9 +14761,9 @@ static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv-
 
 /* The state's size for n cells: head, n, pos and delta and the elements of each, the checksum. For
    samp_kv_state_size, and to compare with before anything is written or read. */
-static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
+static uint64_t sampi_kv_state_bytes(const sampi_kv *kv, uint32_t n)
 {
-    size_t per_cell = 8;
+    uint64_t per_cell = 8;
     for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++)
         per_cell += kv->rows[i].n * sampi_kv_width(kv->rows[i].half);
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
@@ -14777,7 +14781,7 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
-    return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
+    return (size_t)sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
 /* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
@@ -15012,7 +15016,11 @@ static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(
 /* A refused array may have been half through the chain, and a sampler there may have selected. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
-    if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
+    samp_sampler *chain = sampi_behind(s);
+    bool strict = chain && ((sampi_sampler *)chain)->rng == SAMP_RNG_PHILOX;
+    if (strict && cur && cur->data)
+        sampi_recheck_order(cur); /* llama.cpp's leave `sorted` set behind changed logits */
+    if (samp_apply(chain, cur) != SAMP_OK && cur) cur->selected = -1;
 }
 
 static struct llama_sampler *sampi_behind_clone(const struct llama_sampler *s)
@@ -15619,6 +15627,7 @@ typedef struct sampi_expr {
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
+    size_t place;          /* where GBNF has the name first */
     int32_t n_refs;        /* places that it stands in, */
     bool call;             /* is it called, or read as if its body stood there? */
     uint8_t known;         /* and what is known of its body: of a finished grammar */
@@ -16548,6 +16557,7 @@ static int32_t sampi_gbnf_name(sampi_reader *r)
     if (r->at == start) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a name");
     int32_t rule = sampi_read_node(r, sampi_tree_rule(r->tree, start, (size_t)(r->at - start)));
     r->n_symbols += (uint64_t)(r->tree->rules.n - n_rules);
+    if (rule == n_rules) sampi_rule_at(r->tree, rule)->place = (size_t)(start - r->text);
     return rule;
 }
 
@@ -16640,14 +16650,8 @@ static int sampi_gbnf_check(sampi_reader *r)
 {
     for (int32_t i = 0; i < r->tree->rules.n; i++) {
         const sampi_rule *rule = sampi_rule_at(r->tree, i);
-        if (rule->body >= 0) continue;
-        const sampi_expr *name = sampi_at(r->tree, rule->name);
-        const char *text = (const char *)sampi_bytes_at(r->tree, name->a);
-        for (const char *p = r->text; p < r->end; p++) {
-            if (strncmp(p, text, (size_t)name->b) != 0 || sampi_gbnf_is_name(p[name->b])) continue;
-            if (p == r->text || !sampi_gbnf_is_name(p[-1]))
-                return sampi_expected(r, p, SAMP_E_FORMAT, "expected a name that has a rule");
-        }
+        if (rule->body < 0)
+            return sampi_expected(r, r->text + rule->place, SAMP_E_FORMAT, "expected a name that has a rule");
     }
     return SAMP_OK;
 }
@@ -16930,36 +16934,50 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Of what n matches: `mark` BEGIN: what follows such a mark at its front; END: what comes before one at its end; 0:
-   what has no mark at all. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
+/* Can n be nothing but marks, or not even these? `rest`: n without them. */
+static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
+{
+    return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
+}
+
+/* What is taken from a text: marks of both kinds are only of use to see whether there is nothing else. */
+enum {
+    SAMPI_UNMARK_NONE = 0,
+    SAMPI_UNMARK_BEGIN = 1, /* as the bits of the two bytes in a set */
+    SAMPI_UNMARK_END = 2,
+    SAMPI_UNMARK_ANY = 3
+};
+
+/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
+   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
 {
     if (n < 0) return n;
     const sampi_expr e = *sampi_at(t, n);
+    const bool front = marks != SAMPI_UNMARK_END;
     switch (e.kind) {
         case SAMPI_NODE_SET: {
-            const uint8_t *bits = sampi_bytes_at(t, e.a);
-            if (!(bits[31] >> 6)) return mark ? SAMPI_NEVER : n;
-            return mark && bits[31] >> (mark & 7) & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
+            uint32_t is = sampi_bytes_at(t, e.a)[31] >> 6;
+            if (!is) return marks ? SAMPI_NEVER : n;
+            return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
         }
         case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmark(t, e.a, mark), b = sampi_regex_unmark(t, e.b, mark);
-            if (!mark) return sampi_tree_seq(t, a, b);
-            bool front = mark == SAMPI_REGEX_BEGIN;
+            sampi_node a = sampi_regex_unmark(t, e.a, marks), b = sampi_regex_unmark(t, e.b, marks);
+            if (!marks) return sampi_tree_seq(t, a, b);
             sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
-            bool through = sampi_at(t, front ? e.a : e.b)->known & SAMPI_KNOWN_EMPTY;
+            bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
             return through ? sampi_tree_alt(t, with, front ? b : a) : with;
         }
         case SAMPI_NODE_ALT:
-            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, mark), sampi_regex_unmark(t, e.b, mark));
+            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, marks), sampi_regex_unmark(t, e.b, marks));
         case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmark(t, e.a, mark);
-            if (!mark) return sampi_tree_repeat(t, a, e.b, e.c);
-            bool empty = sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY;
-            sampi_node rest = sampi_tree_repeat(t, e.a, e.b && !empty ? e.b - 1 : 0, e.c < 0 ? -1 : e.c - 1);
-            return mark == SAMPI_REGEX_BEGIN ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
+            sampi_node a = sampi_regex_unmark(t, e.a, marks);
+            if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
+            int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
+            sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
+            return front ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
         }
-        default: return mark && n != SAMPI_NEVER ? SAMPI_NEVER : n;
+        default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
     }
 }
 
@@ -16991,13 +17009,15 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all < 0) return all;
     sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
-    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
-    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_REGEX_END);
-    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_REGEX_END);
-    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, 0), any));
-    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, 0), any);
-    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, 0));
-    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, 0), all);
+    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
+    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
+    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
+    bool nothing = sampi_regex_is_nothing(t, SAMPI_NEVER, sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY));
+    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
+    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
+    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
+    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
+    if (nothing) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }
 
@@ -19751,7 +19771,7 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         m->past_n.n -= cut;
         m->past.n -= gone;
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
-        memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
+        if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
     sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
     size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);

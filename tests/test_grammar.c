@@ -347,6 +347,13 @@ static void test_regex_spelling(void **state)
                 TEXTS("11", "a2", " 3", "a4",
                       "\xc3\xa9"
                       "4"));
+    /* one place may be marked more than once, and the empty text at both ends */
+    check_texts(SAMP_GRAMMAR_REGEX, "^(^abc$|^def$)$", TEXTS("abc", "def"), TEXTS("", "ab"), TEXTS("b", "abcd"));
+    check_texts(SAMP_GRAMMAR_REGEX, "(a$)$|(^){2,}b|^{2}", TEXTS("a", "b"), TEXTS(""), TEXTS("c", "ab", "ba"));
+    check_texts(SAMP_GRAMMAR_REGEX, "(x|^)*^(^y|$^)(z?$)+$", TEXTS("", "y", "yz"), NONE,
+                TEXTS("x", "xy", "yy", "yzz"));
+    check_texts(SAMP_GRAMMAR_REGEX, "(^a?){3}(b$)?|$c|d^", TEXTS("", "a", "ab", "b"), NONE,
+                TEXTS("aa", "c", "d", "aab"));
     check_texts(SAMP_GRAMMAR_REGEX, "(?<first>a|b)(?:c)$|^$", TEXTS("", "ac", "bc"), TEXTS("a"), TEXTS("c", "acd"));
     check_texts(SAMP_GRAMMAR_REGEX, "[\\u{10fff0}-\\u{ffffff}]|\\u{110000}|b", TEXTS("b", "\xf4\x8f\xbf\xbf"),
                 TEXTS(""), TEXTS("a", "\xf4\x90"));
@@ -535,6 +542,8 @@ static void test_errors(void **state)
                 { "root ::= \"\\q\"", 1, 12 },
                 { "root ::= [\\x4g]", 1, 14 },
                 { "root ::= <[12>", 1, 14 },
+                { "root ::= \"foo\" foo", 1, 16 },
+                { "# foo\nroot ::= [foo] <foo> foo", 2, 22 },
                 { "root ::= \"\xff\"", 1, 11 } };
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         samp_grammar_error error;

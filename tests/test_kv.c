@@ -837,6 +837,20 @@ static void test_bad_params(void **state)
     EXPECT_BAD(rope, (samp_kv_rope)3, SAMP_E_RANGE);
     EXPECT_BAD(n_embd_head, 0, SAMP_E_RANGE);
     EXPECT_BAD(n_embd_head, 16, SAMP_E_RANGE); /* 24 is no multiple */
+    samp_kv_params bare = good_params();       /* without layers nothing else bounds it */
+    bare.n_layer = 0;
+    bare.n_embd_head = 1 << 20;
+    assert_ok(samp_kv_check_params(&bare, NULL));
+    bare.n_embd_head += 2;
+    expect_bad(&bare, "n_embd_head", SAMP_E_RANGE);
+    static const uint32_t wide[32] = { 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096,
+                                       4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096,
+                                       4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096, 4096 };
+    samp_kv_params large = plain_params(4096); /* 4 GB: too many for 32 bits */
+    large.n_layer = 32;
+    large.n_embd_k = large.n_embd_v = wide;
+    assert_status(samp_kv_check_params(&large, NULL), SIZE_MAX > UINT32_MAX ? SAMP_OK : SAMP_E_RANGE);
+    assert_true(samp_kv_size(&large, NULL, NULL) == (size_t)(SIZE_MAX > UINT32_MAX ? (uint64_t)1 << 32 : 0));
     EXPECT_BAD(n_rot, 10, SAMP_E_RANGE);
     EXPECT_BAD(n_rot, 3, SAMP_E_RANGE);
     EXPECT_BAD(rope_theta, NAN, SAMP_E_NAN);

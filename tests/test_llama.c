@@ -112,6 +112,38 @@ static void test_sample(void **state)
     assert_int_equal(heap.live, 0);
 }
 
+/* llama.cpp's samplers change logits behind a sort and leave `sorted` set, and order no ties by id: a chain of ours
+   behind them looks itself. */
+static void test_behind_others(void **state)
+{
+    (void)state;
+    const float logits[] = { 3.0f, 2.0f, -INFINITY, 2.0f, 9.0f };
+    const samp_token ids[] = { 7, 5, 9, 2, 1 };
+    for (int kind = 0; kind < 4; kind++) {
+        samp_sampler *chain = samp_chain_init(), *like;
+        if (kind % 2) assert_ok(samp_chain_add(chain, samp_init_top_k(2)));
+        assert_ok(samp_chain_add(chain, kind < 2 ? samp_init_greedy() : samp_init_dist(3)));
+        like = samp_clone(chain);
+        struct llama_sampler *s = samp_llama_init(chain);
+        for (int i = 0; i < 40; i++) {
+            samp_token_data data[2][5];
+            samp_token_data_array cur[2];
+            for (int k = 0; k < 2; k++) {
+                for (int j = 0; j < 5; j++) data[k][j].id = ids[j], data[k][j].logit = logits[j], data[k][j].p = 0.0f;
+                cur[k].data = data[k], cur[k].size = (size_t)(3 + i % 3), cur[k].selected = -1,
+                cur[k].sorted = k == 0;
+            }
+            ((const layout_6 *)(const void *)s->iface)->apply(s, &cur[0]);
+            assert_ok(samp_apply(like, &cur[1]));
+            assert_int_equal(data[0][cur[0].selected].id, data[1][cur[1].selected].id);
+            assert_true(data[0][cur[0].selected].logit > -INFINITY && cur[0].size == cur[1].size);
+        }
+        llama_free(s);
+        samp_free(like);
+    }
+    assert_int_equal(heap.live, 0);
+}
+
 /* An array that is refused has nothing selected, also where a sampler had selected before another refused. */
 static int refuse(samp_sampler *s, samp_token_data_array *cur)
 {
@@ -214,10 +246,8 @@ static void test_vocab(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),
-        cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_vocab),
+        cmocka_unit_test(test_layouts), cmocka_unit_test(test_sample), cmocka_unit_test(test_behind_others),
+        cmocka_unit_test(test_errors),  cmocka_unit_test(test_vocab),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,8 +106,7 @@ static const request_case taken[] = {
     /* a temperature of 0 */
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":[\"top_k\"],\"dynatemp_range\":0.5}",
       "top-k(k=40) -> dist(seed=77)" },
-    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"kt\"}",
-      "top-k(k=40) -> temp-ext(t=0) -> greedy" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"kt\"}", "top-k(k=40) -> temp-ext(t=0) -> greedy" },
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"kt\",\"dynatemp_range\":0.5}",
       "top-k(k=40) -> temp-ext(t=0.25, delta=0.25, exponent=1) -> dist(seed=77)" },
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"k\",\"dynatemp_range\":0.5,\"mirostat\":2}",

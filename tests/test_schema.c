@@ -728,6 +728,11 @@ static void test_in_turn(void **state)
         { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true},\"minItems\":2,\"maxItems\":1}", "", "[]\n[1,1]",
           NULL },
         { "{\"type\":\"array\",\"not\":false}", "[]\n[1]", "{}", NULL },
+        { "{\"type\":\"string\",\"not\":{\"pattern\":\"^(foo$|ba+r)$\"}}", "\"\"\n\"fo\"\n\"br\"\n\"fooo\"",
+          "\"foo\"\n\"bar\"\n\"baar\"", NULL },
+        { "{\"patternProperties\":{\"^(foo$|bar)$\":{\"type\":\"integer\"}},\"additionalProperties\":{\"type\":"
+          "\"string\"}}",
+          "{\"foo\":1}\n{\"bar\":2}\n{\"fo\":\"x\"}", "{\"foo\":\"x\"}\n{\"bar\":\"x\"}\n{\"fo\":1}", NULL },
         { "{\"allOf\":[{\"patternProperties\":{\"^a\":{},\"c$\":{\"type\":\"null\"}}},{\"patternProperties\":{\"b$\":"
           "{\"type\":"
           "\"null\"},\"^a\":{\"minimum\":3},\"c$\":{}}}]}",
