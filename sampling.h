@@ -1265,7 +1265,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
-              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks: it may be NaN.
+              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks, unless for
+              log-probabilities: it may be NaN.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
@@ -1588,7 +1589,8 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
      Masks    each token that would complete one. For strings that is a matter of bytes, whatever the tokens: one that
               contains a string, or begins with the rest of one of which the text ends with the beginning. Tokens
               without bytes change nothing.
-     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below.
+     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below. Of a
+              string in which more tokens without bytes stand than it has bytes, the last ones are taken back only.
      Range    n <= 65,536; 1 to 1024 tokens or bytes each, 2^20 in all; flags of SAMP_BAN_...; vocab: token_bytes,
               borrowed. n = 0 is off.
      Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
@@ -12328,7 +12330,9 @@ static samp_token sampi_draw_any(const sampi_job *job)
     samp_token token = -1;
 #ifdef SAMPLING_GRAMMAR_DECLARED
     sampi_job masked = *job;
+    sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
     int refused = sampi_grammar_job(&masked);
+    if (!refused && job->logprobs && masked.mask != job->mask) refused = sampi_open_row(&row, job);
     if (refused) return refused;
     job = &masked;
 #endif
@@ -23446,7 +23450,7 @@ static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most
     const char *end = text + n;
     uint64_t size = 0;
     bool negative = n && sampi_read_sign(&text);
-    int status = text < end ? sampi_read_digits(&text, negative ? INT64_MAX : most, &size) : SAMP_E_FORMAT;
+    int status = text < end ? sampi_read_digits(&text, negative ? (uint64_t)1 << 63 : most, &size) : SAMP_E_FORMAT;
     if (text < end && *text == '.')
         for (text++; text < end && *text == '0'; text++) {
         }
@@ -23738,8 +23742,10 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
-    for (const char *const *mine = ask->handled; mine && *mine && n_path; mine++)
-        if (strlen(*mine) == n_path && !memcmp(*mine, path, n_path)) return SAMP_OK;
+    for (const char *const *mine = ask->handled; mine && *mine; mine++) {
+        const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
+        if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
+    }
     if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
@@ -26739,6 +26745,8 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
+    bool tells = grammar && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
     for (size_t i = shard->first; grammar && i < shard->first + n; i++)
         if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);

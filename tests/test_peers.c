@@ -71,6 +71,7 @@ static const request_case taken[] = {
     { SAMP_PEER_OPENAI, "{\"top_p\":0}", "top-p(p=1.17549e-38) -> dist(seed=77)" },
     { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"15\":-100,\"3\":2.5}}", "logit-bias(n=2) -> dist(seed=77)" },
     { SAMP_PEER_OPENAI, "{\"logit_bias\":{}, \"seed\":-9}", "dist(seed=18446744073709551607)" },
+    { SAMP_PEER_OPENAI, "{\"seed\":-9223372036854775808}", "dist(seed=9223372036854775808)" },
     { SAMP_PEER_OPENAI, "{\"seed\":18446744073709551615}", "dist(seed=18446744073709551615)" },
 
     { SAMP_PEER_VLLM, "{\"top_k\":-1,\"min_p\":0.1,\"top_p\":0.9,\"temperature\":0.5,\"seed\":-1}",
@@ -440,7 +441,10 @@ static void test_settings_first(void **state)
 static void test_handled(void **state)
 {
     (void)state;
-    static const char *const mine[] = { "response_format", "request_tag", "options.top_k", "top_kk", NULL };
+#define LONG_NAME "x_a_name_that_is_longer_than_what_samp_request_has_room_for_in_its_field"
+    static const char *const mine[] = {
+        "response_format", "request_tag", "options.top_k", "top_kk", LONG_NAME, NULL
+    };
     static const char *const one = "{\"response_format\":{\"type\":\"json_object\"},\"request_tag\":5,\"top_p\":0.5}";
     samp_settings *settings = served();
     samp_request request;
@@ -450,6 +454,12 @@ static void test_handled(void **state)
     assert_ok(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"top_k\":\"?\"}}", mine, &request));
     assert_num(samp_settings_params(settings)->top_k, 40);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_k\":\"?\"}", mine, &request), SAMP_E_FORMAT);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"" LONG_NAME "\":1}", mine, &request));
+    assert_status(
+        samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"" LONG_NAME "\":1}}", mine, &request),
+        SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"top_kk\":1}}", mine, &request),
+                  SAMP_E_UNSUPPORTED);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kkk\":1}", mine, &request),
                   SAMP_E_UNSUPPORTED);
     assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kk\\u0000\":1}", mine, &request),

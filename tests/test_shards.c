@@ -1949,6 +1949,51 @@ static const char *digit_bytes(const samp_vocab *vocab, samp_token token, size_t
     return &text[(size_t)token % 36];
 }
 
+/* What a grammar masks may be no number, unless raw log-probabilities are asked for, which are of all logits. In one
+   piece and in slices, and nothing has changed. */
+static void test_grammar_over_nan(void **state)
+{
+    (void)state;
+    static const float bad[] = { 3.0f, NAN, INFINITY, -INFINITY };
+    samp_vocab vocab = { 10, digit_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [0-4]*", NULL, NULL);
+    for (int k = 0; k < 16; k++) {
+        samp_sampler *chain = chain_of(samp_init_grammar(index, grammar), samp_init_dist(5), NULL);
+        samp_logprob top[2][3];
+        samp_logprobs lp;
+        memset(&lp, 0, sizeof lp);
+        lp.raw.n_top = lp.processed.n_top = 3;
+        lp.raw.top_logprobs = top[0];
+        lp.processed.top_logprobs = top[1];
+        float x[10];
+        for (int i = 0; i < 10; i++) x[i] = (float)(i % 5);
+        x[7] = bad[k % 4];
+        samp_logits rows = { .data = x, .n_rows = 1, .n_vocab = 10, .logprobs = k % 8 < 4 ? NULL : &lp };
+        samp_token token = -100;
+        if (k < 8) {
+            assert_ok(samp_sample_batch(&chain, &rows, &token));
+        } else {
+            size_t n;
+            samp_shard *shard = samp_shard_init(10, 0, 10, 1, NULL);
+            assert_ok(samp_shard_begin(shard, &chain, &rows, &token));
+            while (samp_shard_message(shard, &n)) assert_ok(samp_shard_take(shard));
+            samp_shard_free(shard);
+        }
+        if (rows.logprobs && k % 4 % 3) {
+            assert_status(token, SAMP_E_NAN);
+            assert_u64(samp_get_position(chain), 0);
+        } else {
+            assert_true(token >= 0 && token < 5);
+            if (rows.logprobs) assert_num(lp.raw.chosen.token, token);
+            if (rows.logprobs) assert_true(lp.raw.chosen.logprob < 0.0f && lp.raw.n_top_found == 3);
+        }
+        samp_free(chain);
+    }
+    samp_grammar_free(grammar);
+    samp_vocab_index_free(index);
+}
+
 /* A grammar in front is in the mask of whichever slice holds the token, wherever that begins. */
 static void test_grammar(void **state)
 {
@@ -2034,6 +2079,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lost_status),
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_grammar_over_nan),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
