@@ -1478,9 +1478,9 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               both rounded down; comparisons of integers. 0 / 0 counts as 1.
      Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
               bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
-              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or > 0 and s in a chain; SAMP_E_NOMEM;
-              SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
-              own rollback returns ends the call, with more tokens accepted than are told.
+              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or > 0 and s in a chain;
+              SAMP_E_NOMEM; SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a
+              custom sampler's own rollback returns ends the call, with more tokens accepted than are told.
      State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
               tokens has gone to n + 1 of this draft. A draw before it, of which no token was accepted, stays.
      Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own
@@ -1589,8 +1589,8 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
      Masks    each token that would complete one. For strings that is a matter of bytes, whatever the tokens: one that
               contains a string, or begins with the rest of one of which the text ends with the beginning. Tokens
               without bytes change nothing.
-     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below. Of a
-              string in which more tokens without bytes stand than it has bytes, the last ones are taken back only.
+     Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below.
+              Of a string in which more tokens without bytes stand than it has bytes, only the last are taken back.
      Range    n <= 65,536; 1 to 1024 tokens or bytes each, 2^20 in all; flags of SAMP_BAN_...; vocab: token_bytes,
               borrowed. n = 0 is off.
      Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
@@ -27256,9 +27256,10 @@ typedef struct sampi_block {
     bool waited;     /* a rewinding ban would have been noted: which of them stay is known only now */
 } sampi_block;
 
-/* Rows 0 .. n_rows - 1, until the rest has no chance; or, with `again`, those that stay. Where nothing was drawn (greedy, a custom sampler) p is all on one
-   token: it stays, and the draft ends with it if it is another. So it does where something else than the draw has had
-   the last word. Changes the chain, which goes as if all of the draft were right. */
+/* Rows 0 .. n_rows - 1, until the rest has no chance; or, with `again`, those that stay. Where nothing was drawn
+   (greedy, a custom sampler) p is all on one token: it stays, and the draft ends with it if it is another. So it does
+   where something else than the draw has had the last word. Changes the chain, which goes as if all of the draft were
+   right. */
 static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                     size_t n_rows, bool again)
 {
