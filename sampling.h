@@ -20278,7 +20278,8 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
-    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar); /* a custom one's no */
+    /* a custom sampler of the chain has refused it: back, also if no records are kept */
+    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
 }
 
