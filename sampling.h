@@ -1304,8 +1304,8 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
    how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
-   first, and made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler). */
+   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs
+   more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler). */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 
 /* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
@@ -16845,33 +16845,6 @@ static sampi_node sampi_regex_group(sampi_reader *r)
     return sampi_regex_way(r, n, group);
 }
 
-/* One thing that may be repeated. */
-static sampi_node sampi_regex_atom(sampi_reader *r)
-{
-    static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
-    const uint32_t(*ranges)[2];
-    char c = *r->at;
-    if (c == '(') return sampi_regex_group(r);
-    if (c == '[') return sampi_regex_class(r);
-    if (c && strchr("*+?", c))
-        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected something to repeat before * + ?");
-    if (c == '.') {
-        r->at++;
-        return r->chars(r->tree, line_ends, 3, true);
-    }
-    if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
-        c = r->at[1];
-        size_t n = sampi_regex_named((char)(c | 32), &ranges);
-        r->at += 2;
-        return r->chars(r->tree, ranges, n, c < 'a');
-    }
-    r->at += c == '\\';
-    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
-    if (code < 0) return (sampi_node)code;
-    uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
-    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
-}
-
 /* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
 static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
 {
@@ -16895,22 +16868,51 @@ static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
     return SAMP_OK;
 }
 
+/* One thing that may be repeated. */
+static sampi_node sampi_regex_atom(sampi_reader *r)
+{
+    static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
+    const uint32_t(*ranges)[2];
+    char c = *r->at;
+    if (c == '(') return sampi_regex_group(r);
+    if (c == '[') return sampi_regex_class(r);
+    int32_t least = -1, most;
+    const char *start = r->at;
+    int status = c == '{' ? sampi_regex_braces(r, &least, &most) : SAMP_OK;
+    if (status) return status;
+    if (least >= 0 || (c && strchr("*+?", c)))
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+    if (c == '.') {
+        r->at++;
+        return r->chars(r->tree, line_ends, 3, true);
+    }
+    if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
+        c = r->at[1];
+        size_t n = sampi_regex_named((char)(c | 32), &ranges);
+        r->at += 2;
+        return r->chars(r->tree, ranges, n, c < 'a');
+    }
+    r->at += c == '\\';
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    if (code < 0) return (sampi_node)code;
+    uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
+    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+}
+
 static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
 {
-    while (n >= 0 && *r->at && strchr("*+?{", *r->at)) {
-        int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
-        if (*r->at == '{') {
-            int status = sampi_regex_braces(r, &least, &most);
-            if (status || least < 0) return status ? status : n;
-        } else {
-            r->at++;
-        }
-        n = sampi_tree_repeat(r->tree, n, least, most);
-        if (*r->at != '?') continue;
-        r->at++; /* lazy or not, the texts are the same */
-        if (least != most) n = sampi_regex_way(r, n, SAMPI_GROUP_LAZY);
+    if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
+    int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+    if (*r->at == '{') {
+        int status = sampi_regex_braces(r, &least, &most);
+        if (status || least < 0) return status ? status : n;
+    } else {
+        r->at++;
     }
-    return n;
+    n = sampi_tree_repeat(r->tree, n, least, most);
+    if (*r->at != '?') return n;
+    r->at++; /* lazy or not, the texts are the same */
+    return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
 }
 
 static sampi_node sampi_regex_alternatives(sampi_reader *r)
@@ -22120,18 +22122,27 @@ static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_
     x->atoms.n = atoms;
 }
 
+/* The first of the names that an object must have, or -1. Draft 3 had a boolean here, in the member's schema. */
+static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
+{
+    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    if (at < 0) return -1;
+    if (sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_doc(x, at)->first;
+    sampi_malformed(x, at, "expected an array of names");
+    return -1;
+}
+
 /* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
    not the case, so no two ways lead to the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
                                                 int32_t later)
 {
     int32_t at, n_atoms = x->atoms.n;
-    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
-        for (int32_t i = sampi_doc(x, at)->first, name; i >= 0; i = sampi_doc(x, i)->next) {
-            if ((name = sampi_schema_name(x, i)) < 0) break;
-            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
-            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
-        }
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
+        if ((name = sampi_schema_name(x, i)) < 0) break;
+        sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
+    }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
             int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
@@ -22431,11 +22442,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
         sampi_object_name(x, o, sampi_doc(x, i)->name, false);
-    at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
-    bool list = at >= 0 &&
-                sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
-    if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
-    for (int32_t i = list ? sampi_doc(x, at)->first : -1, name; i >= 0; i = sampi_doc(x, i)->next)
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next)
         if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {

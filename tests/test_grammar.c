@@ -349,7 +349,7 @@ static void test_regex_spelling(void **state)
                       "4"));
     /* one place may be marked more than once, and the empty text at both ends */
     check_texts(SAMP_GRAMMAR_REGEX, "^(^abc$|^def$)$", TEXTS("abc", "def"), TEXTS("", "ab"), TEXTS("b", "abcd"));
-    check_texts(SAMP_GRAMMAR_REGEX, "(a$)$|(^){2,}b|^{2}", TEXTS("a", "b"), TEXTS(""), TEXTS("c", "ab", "ba"));
+    check_texts(SAMP_GRAMMAR_REGEX, "(a$)$|(^){2,}b|(^){2}", TEXTS("", "a", "b"), NONE, TEXTS("c", "ab", "ba"));
     check_texts(SAMP_GRAMMAR_REGEX, "(x|^)*^(^y|$^)(z?$)+$", TEXTS("", "y", "yz"), NONE,
                 TEXTS("x", "xy", "yy", "yzz"));
     check_texts(SAMP_GRAMMAR_REGEX, "(^a?){3}(b$)?|$c|d^", TEXTS("", "a", "ab", "b"), NONE,
@@ -414,12 +414,12 @@ static void test_bad_texts(void **state)
         "root ::= aroot b\nb ::= \"b\"",
         "root ::= \"a\"\n\xff",
     };
-    static const char *const regex[] = { "\\u{",         "\\u{}",   "\\u{12", "\\u{1234567}", "\\u{1g}", "\\u12",
-                                         "\\ud83d\\u12", "\\x4",    "\\q",    "\\Z",          "\\",      "a{3,2}",
-                                         "(a",           "(?<n>a",  "(?<n",   "(?:a",         "a)",      "+",
-                                         "a|?",          "[",       "[a",     "[a-",          "[\\",     "[\\q]",
-                                         "[a-\\d]",      "[\\d-a]", "[b-a]",  "[\\u{12]",     "\\c{",    "\\c1",
-                                         "[a-\\" };
+    static const char *const regex[] = {
+        "\\u{",  "\\u{}",  "\\u{12", "\\u{1234567}", "\\u{1g}", "\\u12",   "\\ud83d\\u12", "\\x4",     "\\q",  "\\Z",
+        "\\",    "a{3,2}", "(a",     "(?<n>a",       "(?<n",    "(?:a",    "a)",           "+",        "a|?",  "[",
+        "[a",    "[a-",    "[\\",    "[\\q]",        "[a-\\d]", "[\\d-a]", "[b-a]",        "[\\u{12]", "\\c{", "\\c1",
+        "[a-\\", "a**",    "a+*",    "a{2}{3}",      "a???",    "{1}",     "a|{1,2}",      "(^*)",     "${2}"
+    };
     static const char *const unsupported[] = { "\\1",    "\\01",  "(a)\\9", "\\b",     "\\Ba",    "\\k<n>", "\\p{L}",
                                                "\\P{L}", "(?=a)", "(?!a)",  "(?<=a)b", "(?<!a)b", "[\\1]" };
     for (size_t i = 0; i < TEST_COUNT(gbnf); i++) check_bad(SAMP_GRAMMAR_GBNF, gbnf[i], SAMP_E_FORMAT);

@@ -879,6 +879,12 @@ static void test_refusals(void **state)
         { "{\"minimum\":\"1\"}", SAMP_E_FORMAT, "/minimum:" },
         { "{\"items\":3}", SAMP_E_FORMAT, "/items:" },
         { "{\"required\":true}", SAMP_E_FORMAT, "/required:" },
+        { "{\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{"
+          "\"a\":{"
+          "\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"not\":{\"required\":"
+          "true}}}}"
+          "}}}}",
+          SAMP_E_FORMAT, "/properties/a/properties/a/properties/a/not/required:" },
         { "{\"minItems\":99999999999999}", SAMP_E_RANGE, "/minItems:" },
         { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
         { "[]", SAMP_E_FORMAT, ":" },
