@@ -1304,8 +1304,9 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
    how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
-   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs
-   more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler). */
+   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that
+   needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
+   sampler). */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 
 /* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].

@@ -786,6 +786,8 @@ static void test_runs(void **state)
         "{\"properties\":{\"aaa\":{\"type\":\"null\"},\"Ga\":{\"type\":\"null\"},\"\xc3\xa9z\":false}}",
         "root ::= \"\\\"\" word \" \"* (\"@\" word)? \"\\\"\"\nword ::= [a-z]+ word?",
         "root ::= \"\\\"\" ([^\\\"\\\\]{0,12} \"@\" | [a-z-]* \".\") \"\\\"\"",
+        "root ::= [^G] [^\\\"]*",
+        "root ::= \"a\"? [^a@] ([^\\\"-]{0,9} | [^z] [^\\\"]*) \"\\\"\"",
     };
     static uint32_t bits[MAX_RUN_TOKENS / 32 + 1];
     int status;
