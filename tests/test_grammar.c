@@ -1935,6 +1935,27 @@ static void test_two_masks(void **state)
     samp_grammar_free(g);
 }
 
+/* As many bytes as may be held are not too many: what is made anew goes, the places that lead back stay. */
+static void test_full_to_the_byte(void **state)
+{
+    (void)state;
+    for (int less = 0; less < 2; less++) {
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        sampi_matcher *m = (sampi_matcher *)s->ctx;
+        uint32_t bits[N_VOCAB / 32 + 1];
+        for (const char *p = "{\"a\""; *p; p++) assert_ok(samp_accept(s, (uint8_t)*p));
+        sampi_sweep_nodes(m);
+        m->max_bytes = sampi_matcher_bytes(m) - (size_t)less;
+        (void)samp_grammar_mask(s, bits); /* makes more */
+        assert_true(less || sampi_matcher_bytes(m) > m->max_bytes);
+        (void)samp_grammar_mask(s, bits);
+        assert_status(samp_rollback(s, 2), less ? SAMP_E_RANGE : SAMP_OK);
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+}
+
 static int refuse(samp_sampler *s, samp_token token)
 {
     (void)s, (void)token;
@@ -2501,6 +2522,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_beyond_vocabulary),
         cmocka_unit_test(test_two_masks),
+        cmocka_unit_test(test_full_to_the_byte),
         cmocka_unit_test(test_sample_fails),
         cmocka_unit_test(test_one_refuses),
         cmocka_unit_test(test_two_grammars),
