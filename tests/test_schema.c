@@ -773,6 +773,47 @@ static void test_in_turn(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
+/* Keywords that say the same twice, or nothing, or all, and refusals that do not matter. */
+static void test_corners(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"type\":\"string\",\"allOf\":[{\"not\":{\"maxLength\":3}},{\"maxLength\":5}]}", "\"abcd\"\n\"abcde\"",
+          "\"abc\"\n\"abcdef\"", NULL },
+        { "{\"type\":\"string\",\"allOf\":[{\"maxLength\":0},{\"maxLength\":5}]}", "\"\"", "\"a\"", NULL },
+        { "{\"type\":\"object\",\"propertyNames\":{\"enum\":[\"a\",\"b\"]},\"properties\":{\"a\":{\"type\":\"null\"},"
+          "\"c\":{}},\"required\":[\"a\"]}",
+          "{\"a\":null}\n{\"a\":null,\"b\":5}\n{\"b\":5,\"a\":null}",
+          "{}\n{\"a\":1}\n{\"a\":null,\"c\":5}\n{\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"propertyNames\":false}", "{}", "{\"a\":1}", NULL },
+        { "{\"anyOf\":[{\"const\":{\"a\":\"x\"},\"not\":{\"additionalProperties\":{\"type\":\"string\"}}},{\"type\":"
+          "\"null\"}]}",
+          "null", "{\"a\":\"x\"}", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"s\":{\"items\":{\"type\":\"string\"}}},\"allOf\":[{\"not\":{\"$ref\":\"#/"
+          "$defs/s\"}},{\"not\":{\"$ref\":\"#/$defs/s\"}}]}",
+          "[1]\n[\"a\",1]", "[]\n[\"a\"]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"contains\":{\"type\":\"string\"},\"maxContains\":2}",
+          "[\"a\"]\n[\"a\",\"b\"]", "[]\n[\"a\",\"b\",\"c\"]", NULL },
+        { "{\"type\":\"array\",\"contains\":true,\"maxContains\":2,\"minItems\":2}", "[1,2]", "[1]\n[1,2,3]", NULL },
+        { "{\"anyOf\":[{\"type\":\"object\",\"maxProperties\":5,\"allOf\":[{\"not\":{\"maxProperties\":5}},{\"not\":{"
+          "\"dependentRequired\":{\"a\":[\"b\"]}}}]},{\"type\":\"null\"}]}",
+          "null", "{}", NULL },
+        { "{\"$ref\":\"#foo\",\"$defs\":{\"a\":{\"$id\":\"http://x/"
+          "y\",\"$anchor\":\"foo\",\"type\":\"string\"},\"b\":{\"$anchor\":\"foo\",\"type\":\"null\"}}}",
+          "null", "\"a\"", NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],"
+          "\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":"
+          "\"object\",\"maxProperties\":2,\"not\":{\"minProperties\":5}}}}}}}}",
+          "{\"a\":{\"a\":{\"a\":{\"a\":1}}}}\n{\"a\":{\"a\":{\"a\":{}}}}",
+          "{\"a\":{\"a\":{\"a\":{\"a\":1,\"b\":1,\"c\":2}}}}", NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],"
+          "\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"array\","
+          "\"maxItems\":2,\"not\":{\"minItems\":5}}}}}}}}",
+          "{\"a\":{\"a\":{\"a\":[1,2]}}}", "{\"a\":{\"a\":{\"a\":[1,2,3]}}}", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
 static const char *one_byte(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     static char byte[256];
@@ -1180,17 +1221,18 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),   cmocka_unit_test(test_json_attacks),
-        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),   cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_together),     cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_dead_ends),    cmocka_unit_test(test_long_places),
-        cmocka_unit_test(test_options),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_dead_ends),       cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
