@@ -1314,6 +1314,42 @@ static bool estimates_at_the_cut(void)
     return end(&p, good, "estimates at the cut");
 }
 
+/* A long row of few different logits: cuts end among thousands of equal ones. With 1280 changed logits, more than a row
+   has room for, behind which it goes on as an array; and cuts that keep nearly all. Both random sources. */
+static samp_sampler *biases(size_t n, int32_t from)
+{
+    samp_logit_bias list[256];
+    for (int32_t i = 0; i < 256; i++) list[i].token = from + i, list[i].bias = 0.25f * (float)(1 + i % 4);
+    return samp_init_logit_bias((int32_t)n, 256, list);
+}
+
+static bool long_ties(void)
+{
+    enum { LONG = 40000 };
+    static const size_t keeps[] = { 0, 1000, 15000, LONG - 1, LONG };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), LONG)) return false;
+    source rng = source_stream(4711);
+    for (size_t turn = 0; turn < 60 && good; turn++) {
+        const size_t keep = keeps[turn / 2 % 5];
+        const float share = 0.02f + 0.016f * (float)turn;
+        for (size_t i = 0; i < LONG; i++) p.row[i] = -0.25f * (float)below(&rng, turn % 3 ? 8 : 2);
+        p.row[5] = 0.5f;
+        p.row[10000] = p.row[20000] = 0.375f;
+        samp_sampler *cut = turn % 6 < 2   ? samp_init_top_p(share, keep)
+                            : turn % 6 < 4 ? samp_init_typical(share, keep)
+                                           : samp_init_xtc(1.0f, 0.00002f, keep ? keep : 1, 3);
+        samp_sampler *chain = samp_chain_init();
+        for (int32_t i = 0; turn % 12 >= 8 && i < 5; i++) (void)samp_chain_add(chain, biases(LONG, 300 * i));
+        good = samp_chain_add(chain, cut) == SAMP_OK && samp_chain_add(chain, samp_init_dist(turn)) == SAMP_OK;
+        if (turn % 2) samp_set_rng(chain, SAMP_RNG_MT19937);
+        good = good && expect(&p, chain, p.row, LONG, DEFINED, turn);
+        samp_free(chain);
+    }
+    return end(&p, good, "long ties");
+}
+
 /* Shares that end one unit below a prefix. */
 static bool cuts_to_the_unit(void)
 {
@@ -1992,6 +2028,7 @@ static bool arrays(void)
     X(cliffs)                                                                                                        \
     X(p_less_has_a_tail)                                                                                             \
     X(cuts_to_the_unit)                                                                                              \
+    X(long_ties)                                                                                                     \
     X(cuts_at_equality)                                                                                              \
     X(flat_rows)                                                                                                     \
     X(every_element_at_rank_k)                                                                                       \
