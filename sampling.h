@@ -9921,8 +9921,8 @@ static void sampi_widen(sampi_range *range, double z, double s, size_t n)
     range->is_exact = false;
 }
 
-/* Estimate the sums of a dense row: one pass. Declined where they would not fit in 64 bits. */
-static int sampi_estimate(const sampi_row *row, sampi_range *range)
+/* Estimate the sums of a dense row: one pass. They fit in 64 bits: a row has at most 2^22 tokens of at most 2^40. */
+static void sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
     sampi_pieces it;
@@ -9934,16 +9934,17 @@ static int sampi_estimate(const sampi_row *row, sampi_range *range)
         s += part_s;
     }
     sampi_widen(range, z, s, row->n);
-    return range->z_hi >= range->z_lo && range->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
 }
 
 /* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly. */
-static int sampi_range_of(sampi_row *row, sampi_range *range)
+static void sampi_range_of(sampi_row *row, sampi_range *range)
 {
-    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) return sampi_estimate(row, range);
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+        sampi_estimate(row, range);
+        return;
+    }
     sampi_compact(row);
     *range = sampi_exact(row, row->top, true);
-    return SAMP_OK;
 }
 
 /* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
@@ -10235,8 +10236,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
     size_t min_keep = s->u.cut.min_keep;
     sampi_range range;
     if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
-        int status = sampi_estimate(row, &range);
-        if (status) return status;
+        sampi_estimate(row, &range);
         if (sampi_top_p_head(row, &range, share, min_keep)) return SAMP_OK;
         if (sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
     }
@@ -10384,8 +10384,7 @@ static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_ran
 static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
-    int status = sampi_range_of(row, &range);
-    if (status) return status;
+    sampi_range_of(row, &range);
     sampi_row before = *row;
     for (;;) {
         if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
@@ -10437,8 +10436,7 @@ static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
     double p = (double)s->u.cut.p;
     bool is_top_h = s->kind == SAMPI_TOP_H;
     sampi_range range;
-    int status = is_top_h ? sampi_range_of(row, &range) : SAMP_OK;
-    if (status) return status;
+    if (is_top_h) sampi_range_of(row, &range);
     for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
         if (want < min_keep) want = min_keep;
         if (want >= row->n / 8) sampi_compact(row);
@@ -10483,8 +10481,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
-    int status = sampi_range_of(row, &range);
-    if (status) return status;
+    sampi_range_of(row, &range);
     sampi_row head = *row;
     if (!sampi_is_compact(row)) {
         double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
@@ -10798,8 +10795,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_typical typical;
     typical.share = sampi_share(s->u.cut.p);
     typical.min_keep = s->u.cut.min_keep;
-    int status = sampi_range_of(row, &typical.range);
-    if (status) return status;
+    sampi_range_of(row, &typical.range);
     if (!sampi_is_compact(row)) {
         if (sampi_typical_head(row, &typical)) return SAMP_OK;
         if (!typical.range.is_exact) row->perf->n_exact++; /* whichever pass will make it that */
@@ -11047,8 +11043,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range range;
     double lo;
-    int status = sampi_range_of(row, &range);
-    if (status) return status;
+    sampi_range_of(row, &range);
     for (;;) {
         double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
         lo = sampi_mirostat_floor(s, range.max, range.z_lo);
@@ -11090,12 +11085,11 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     sampi_zipf zipf = sampi_row_zipf(&head);
     size_t keep = sampi_zipf_keep(&zipf, s, n);
     sampi_range range;
-    int status = SAMP_OK;
     if (keep < n)
         sampi_keep_first(row, keep);
     else
-        status = sampi_range_of(row, &range);
-    return status ? status : sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
+        sampi_range_of(row, &range);
+    return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 
 /* ---- in llama.cpp's arithmetic ----
