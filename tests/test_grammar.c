@@ -34,6 +34,7 @@ static void test_tree_shares(void **state)
     assert_num(sampi_tree_alt(&t, SAMPI_NEVER, b), b);
     assert_num(sampi_tree_repeat(&t, a, 0, 0), SAMPI_EMPTY);
     assert_num(sampi_tree_repeat(&t, a, 3, 2), SAMP_E_RANGE);
+    assert_num(sampi_tree_repeat(&t, a, 1, 0), SAMP_E_RANGE);
     assert_num(sampi_tree_seq(&t, a, SAMP_E_NOMEM), SAMP_E_NOMEM);
     assert_true(sampi_tree_token(&t, 7, true) > b);
     assert_num(sampi_tree_token(&t, -1, false), SAMP_E_RANGE);
@@ -415,10 +416,11 @@ static void test_bad_texts(void **state)
         "root ::= \"a\"\n\xff",
     };
     static const char *const regex[] = {
-        "\\u{",  "\\u{}",  "\\u{12", "\\u{1234567}", "\\u{1g}", "\\u12",   "\\ud83d\\u12", "\\x4",     "\\q",  "\\Z",
-        "\\",    "a{3,2}", "(a",     "(?<n>a",       "(?<n",    "(?:a",    "a)",           "+",        "a|?",  "[",
-        "[a",    "[a-",    "[\\",    "[\\q]",        "[a-\\d]", "[\\d-a]", "[b-a]",        "[\\u{12]", "\\c{", "\\c1",
-        "[a-\\", "a**",    "a+*",    "a{2}{3}",      "a???",    "{1}",     "a|{1,2}",      "(^*)",     "${2}"
+        "\\u{",  "\\u{}",   "\\u{12",  "\\u{1234567}", "\\u{1g}",  "\\u12",   "\\ud83d\\u12", "\\x4",
+        "\\q",   "\\Z",     "\\",      "a{3,2}",       "a{1,0}",   "(a",      "(?<n>a",       "(?<n",
+        "(?:a",  "a)",      "+",       "a|?",          "[",        "[a",      "[a-",          "[\\",
+        "[\\q]", "[a-\\d]", "[\\d-a]", "[b-a]",        "[\\u{12]", "\\c{",    "\\c1",         "[a-\\",
+        "a**",   "a+*",     "a{2}{3}", "a???",         "{1}",      "a|{1,2}", "(^*)",         "${2}"
     };
     static const char *const unsupported[] = { "\\1",    "\\01",  "(a)\\9", "\\b",     "\\Ba",    "\\k<n>", "\\p{L}",
                                                "\\P{L}", "(?=a)", "(?!a)",  "(?<=a)b", "(?<!a)b", "[\\1]" };
@@ -538,6 +540,7 @@ static void test_errors(void **state)
                 { "root ::= \"\"*", 1, 12 },
                 { "root ::= \"a\"{2001}", 1, 14 },
                 { "root ::= \"a\"{3,2}", 1, 14 },
+                { "root ::= \"a\"{1,0}", 1, 14 },
                 { "root ::= (\"a\"{0,50}){50}", 1, 21 },
                 { "root ::= \"\\q\"", 1, 12 },
                 { "root ::= [\\x4g]", 1, 14 },
