@@ -131,8 +131,9 @@
 
    ERRORS. A function that returns a token returns it (>= 0) or a negative samp_status; the others return SAMP_OK or a
    negative status. A constructor given a bad value still returns an object, which carries the error: samp_status(s,
-   &field) tells it, and so does every use of the object. NULL means "no memory" and nothing else. Nothing prints,
-   aborts, clamps, or sets errno. After an error the sampler's own state is what it was before the call.
+   &field) tells it, and so does all that applies, accepts, saves, updates or adds it. NULL means "no memory" and
+   nothing else. Nothing prints, aborts, clamps, or sets errno. After an error the sampler's own state is what it was
+   before the call.
 
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
@@ -271,8 +272,9 @@ struct samp_gpu_data;
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
-   apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
-   candidates than before or another data is SAMP_E_RANGE. rollback leads back to where the sampler was before the last
+   apply may change logits, p, order and selected, and take candidates away; an id twice, one outside of 0 ..
+   SAMP_MAX_VOCAB - 1 or selected without being a row's, more candidates than before or another data is SAMP_E_RANGE.
+   rollback leads back to where the sampler was before the last
    n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
    None of them may change the chain that the sampler is in, or call it. */
 /* clang-format off */
@@ -346,7 +348,7 @@ typedef struct samp_params {
     int32_t mirostat;                  /* 0; 0 = off, 1, 2: replaces truncation and dist */
     float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]: the surprise to aim at, bits */
     float mirostat_eta;                /* 0.1, >= 0: the learning rate */
-    float adaptive_target;             /* -1 in [0, 1]; < 0 = off: else adaptive_p selects, not dist */
+    float adaptive_target;             /* -1 in [0, 1]; < 0 (finite) = off: else adaptive_p selects, not dist */
     float adaptive_decay;              /* 0.9 in [0, 0.99] */
     const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
     int32_t n_logit_bias;              /* 0 */
@@ -458,7 +460,7 @@ extern "C" {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 10 KiB, at the first call
+     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 15 KiB, at the first call
               (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
@@ -493,8 +495,9 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
               if u q(x) < p(x), u uniform in [0, 1), else draw from max(0, p - q), or from p where that is 0 everywhere.
               If the chain selects with greedy or a custom sampler it is the same as exact.
      Returns  how many are accepted, a. If row a (> 0) can't be sampled, out[a] is its status, the tokens before count.
-              Negative, and nothing has changed: the status of row 0; SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top,
-              method, a probability outside [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: ratio with MT19937.
+              Negative, and nothing has changed: the status of row 0 (in out[0] too); SAMP_E_NULL; SAMP_E_RANGE: a token
+              or id, n_top, method, a probability outside [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: ratio
+              with MT19937.
      State    that of a + 1 samp_sample calls: positions of rejected tokens are not used up.
      Draws    Ratio: 128 bits of its own kind at each position, instead of the last sampler's.
      Cost     Ratio: as samp_apply from the last sampler on; with ids, n_top steps for each candidate then.
@@ -676,9 +679,10 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
-     Memory   for each token 12 bytes, and in a chain with it 4 for penalties, dry's 12, adaptive_p's 16, 4 for each
-              mirostat, each chain and each mt19937; grammars' more. It is taken here, by samp_reserve, or with the
-              first token; if there is none left then, nothing is kept. What has no state needs none. */
+     Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
+              adaptive_p's 16, 4 for each mirostat, each chain in it and each mt19937; grammars' more. It is taken here,
+              by samp_reserve, or with the first token; if there is none left then, nothing is kept. What has no state
+              needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
 
@@ -745,7 +749,8 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
      MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
-              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then.
+              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then
+              (a masked token: SAMP_E_EMPTY).
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -772,10 +777,12 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
      Breakers strings that end a repetition: a match never reaches back over the newest one ("\n", ":", ...), which may
               span tokens. At most 40 bytes of each count, and at most 20 tokens behind its first one. A token that
               contains a breaker is never punished.
-     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0; last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train;
-              n_ctx_train in [0, 2^22]. The window is the smaller of last_n and n_ctx_train.
+     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0 (0: all tokens of the window but its oldest);
+              last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train; n_ctx_train in [0, 2^22]. The window is the smaller of
+              last_n and n_ctx_train.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
-     Leaves   sorted = false, if a token was hit. Results below -FLT_MAX become -FLT_MAX.   Cost  O(window) per apply.
+     Leaves   sorted = false, if a token would go on, punished or not. Results below -FLT_MAX become -FLT_MAX.
+     Cost     O(window) per apply.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
@@ -783,7 +790,8 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
 
 /* samp_init_top_n_sigma -- mask every token with l < max - n * sigma, sigma the standard deviation (population) of the
    unmasked logits.
-     Range    n finite; n <= 0 is off.   Leaves  size; the others get -infinity.   Ties  all of a value, or none.
+     Range    n finite; n <= 0 is off.   Ties  all of a value, or none.
+     Leaves   size; the others get -infinity; sorted, unless their ids are out of order then.
      Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
 
@@ -799,7 +807,8 @@ SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
    - p_i+2)| for i in [0, n - 2), normalised to sum 1 (all equal if the sum is below 1e-6): keep the first i tokens, i
    the smallest with a_0 + ... + a_i > z.
-     Range    z in (0, 1], 1 = off; also off with two tokens or fewer.   Leaves  sorted = true, p over all tokens.
+     Range    z in (0, 1], 1 = off. Two tokens or fewer stay, masked ones too.
+     Leaves   sorted = true, p over all tokens.
      Source   Bricken 2019; llama.cpp until October 2024. */
 SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
 
@@ -872,8 +881,8 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t
      Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
               likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
               least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
-              None left: the one candidate is vocab's eot (or eos, if it has none), with logit 1: even where it was
-              masked or removed before.
+              None of these left: the one candidate is vocab's eot (or eos, if it has none), with logit 1 and a p that
+              means nothing: even where it was masked or removed before.
      Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
      Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
      Source   llama.cpp. */
@@ -882,7 +891,8 @@ SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 /* samp_init_temp -- l *= 1 / t.
      Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
               off.
-     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted, unless rounding made ties out of order. */
+     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted, unless rounding or t = 0 made ties out of order.
+   */
 SAMP_API samp_sampler *samp_init_temp(float t);
 
 /* samp_init_temp_ext -- dynamic temperature: T = lo + (hi - lo) * (H / ln n)^exponent, lo = max(0, t - delta), hi = t
@@ -1066,7 +1076,7 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 
 /* samp_kv_init -- an empty cache, its buffers all zero.
      Returns  the cache, or NULL: *status (may be NULL) is that of samp_kv_check_params, or SAMP_E_NOMEM.
-     Memory   one block: samp_kv_size (unless it is yours) and 16 bytes per cell. No other function allocates.
+     Memory   one block: samp_kv_size (unless it is yours), 16 bytes per cell, 80 per layer. Nothing else allocates.
      Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
 SAMP_API void samp_kv_free(samp_kv *kv);
@@ -1226,8 +1236,8 @@ typedef struct samp_grammar samp_grammar;
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
               (one behind each comma and colon; NULL: any space, but none around the whole)
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
-              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep; SAMP_E_NULL;
-              SAMP_E_NOMEM.
+              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
+              or word; SAMP_E_NULL; SAMP_E_NOMEM.
      Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
@@ -1267,7 +1277,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
               SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks, unless for
               log-probabilities: it may be NaN.
-     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
+     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything. selected: behind a
+              sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
      Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
               that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
      Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
@@ -1314,7 +1325,8 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
               SAMP_E_NOMEM.   After an error bits are not valid.
    samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
    samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
-     (may be NULL if size is 0). Whole characters only. To sample them would be a waste: tokenise and accept them. */
+     (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
+     tokenise and accept them. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
@@ -1370,8 +1382,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
               on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first, top_k with
-              ties, top_p with a decay; top_h, min_k and log_softmax where more than 256 tokens are left.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first; where
+              more than 256 tokens are left, top_k with ties, top_p with a decay, top_h, min_k and log_softmax.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
               SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
@@ -1555,16 +1567,16 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
      Order    any place in a chain. As Hugging Face and vLLM have it: before truncation and temperature; a grammar that
               is to be a chain's first may stand before them. What one masks no other one brings back.
      Empty    Where nothing is left, the draw is SAMP_E_EMPTY, and nothing has changed.
-     Leaves   size; what is masked has -infinity. sorted = false, unless nothing was to be changed; of those that leave
+     Leaves   size; what is masked has -infinity. sorted = false, unless it is off or not its turn; of those that leave
               only some tokens, if one was masked. Results beyond +-FLT_MAX become +-FLT_MAX.
      Accepts  any token, also one that it masks: a prompt's, or another sampler's.
      Ids      in lists are in 0 .. SAMP_MAX_VOCAB - 1; one that a row lacks has no effect. Twice is once.
      State    as any other built-in sampler: samp_clone, samp_state_save, samp_rollback, samp_verify, batches. All that
               is given is copied, but for a vocabulary.
      Cost     that of the tokens it changes: less than a microsecond for a few. samp_gpu_plan: the chain is left to the
-              CPU from here on.
-     Returns  a sampler; one given a bad value carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the argument's name.
-              NULL: no memory.
+              CPU from here on, but for top_p_decay.
+     Returns  a sampler; one given a bad value carries SAMP_E_NULL, SAMP_E_RANGE or SAMP_E_NAN and the name of the
+              argument, for its length that of the list. NULL: no memory.
      Memory   none after the making, but for samp_rollback's 28 bytes a token. Threads: as all samplers. */
 
 /* Tokens in a row, and what the last one's logit gets where the text ends with the others. */
@@ -1606,7 +1618,7 @@ SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const c
    token is then masked at this place, so the next draw gives another one:
        if ((n = samp_rewind_length(chain)) > 0) { samp_rollback(chain, n); text_length -= n; ... }
      State    it grows with each token until it is taken back, so it may be asked after samp_verify too. A place's bans
-              stay until another token has been accepted before it; 256 are kept, of more the oldest are forgotten.
+              stay until a token is accepted before it, the same one too; the last 256 are kept.
      Returns  also SAMP_E_NULL, or the status that s carries. samp_set_rollback must keep as many tokens. */
 SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
 

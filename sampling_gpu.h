@@ -62,13 +62,15 @@
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
    assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
 
-   WHAT RUNS WHERE. All built-in samplers run on the device, but infill, which reads tokens' texts, and constraints. A
+   WHAT RUNS WHERE. All built-in samplers run on the device, but infill, which reads tokens' texts, and constraints
+   other than top_p_decay. A
    chain goes to the CPU, alone of its batch, where
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
-     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, thousands of equal scores in typical, a
+     - tail_free, xtc with a threshold of 0.001 or less or of which thousands of tokens reach that share of the
+       largest p, mirostat with m above 2048 or a 50th of the row, thousands of equal scores in typical, a
        min_keep of thousands in min_p or top_a and its kin, p_less within 14 nats of the maximum, or top_h and min_k
        before they know how many to keep meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched and
        sampled there);
@@ -162,8 +164,8 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out);
 
-/* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu: custom (your
-   own) -> dist". Like snprintf; the length of the whole text, or SAMP_E_NULL. */
+/* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu (a
+   sampler of your own): custom -> dist". Like snprintf; the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size);
 
 /* What a sampler of your own gets on a device, if its interface has apply_gpu: the tokens left, in device memory. It
@@ -3355,9 +3357,10 @@ static void sampi_gpu_fill_beginning(sampi_gpu_step *step, const sampi_sampler *
     step->k = (uint32_t)s->kind;
 }
 
-/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
-   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. The coin comes first and
-   costs nothing; it is the same in each call, since no random number is used up. */
+/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens; the list
+   has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
+   might not hold even the former, and a pass for that would be in vain. The coin comes first and costs nothing; it is
+   the same in each call, since no random number is used up. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;

@@ -844,6 +844,10 @@ static void test_dead_ends(void **state)
     static const struct {
         const char *schema, *text;
     } cases[] = {
+        { "{\"type\":\"array\",\"minItems\":3,\"items\":{\"type\":\"string\",\"allOf\":[{\"pattern\":\"^a\"},{"
+          "\"pattern\":"
+          "\"b$\"}]}}",
+          "[\"ab\",\"aab\",\"ab\"]|" },
         { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"ab\":1,\"ab|\":2}" },
         { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"a|\":{\"d\":1}}" },
         { "{\"properties\":{\"a\":{\"minProperties\":2,\"properties\":{\"x\":{}},\"additionalProperties\":false}}}",
