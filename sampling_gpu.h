@@ -3357,10 +3357,10 @@ static void sampi_gpu_fill_beginning(sampi_gpu_step *step, const sampi_sampler *
     step->k = (uint32_t)s->kind;
 }
 
-/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens; the list
-   has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
-   might not hold even the former, and a pass for that would be in vain. The coin comes first and costs nothing; it is
-   the same in each call, since no random number is used up. */
+/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens; the
+   list has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on
+   down it might not hold even the former, and a pass for that would be in vain. The coin comes first and costs
+   nothing; it is the same in each call, since no random number is used up. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
