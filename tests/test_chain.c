@@ -1212,6 +1212,27 @@ static void test_describe_numbers(void **state)
     assert_true(ties > (full ? 2000000 : 20000));
 }
 
+/* A changed logit whose token a long array lacks, behind its last one: it is looked for within the array only. */
+static void test_token_behind_the_last(void **state)
+{
+    (void)state;
+    enum { LONG = 5000 };
+    const samp_logit_bias bias[] = { { 9000, 1.0f }, { LONG, 2.0f }, { LONG - 1, 9.0f } };
+    for (int k = 0; k < 2; k++) {
+        samp_sampler *chain = samp_chain_init();
+        assert_ok(samp_chain_add(chain, samp_init_logit_bias(10000, 3, bias)));
+        assert_ok(samp_chain_add(chain, k ? samp_init_dist(1) : samp_init_greedy()));
+        samp_token_data *data = (samp_token_data *)malloc(LONG * sizeof *data); /* not a byte more */
+        for (int i = 0; i < LONG; i++) data[i].id = i, data[i].logit = (float)(i % 7), data[i].p = 0.0f;
+        samp_token_data_array cur = { data, LONG, -1, false };
+        assert_ok(samp_apply(chain, &cur));
+        if (!k) assert_num(data[cur.selected].id, LONG - 1);
+        assert_same(data[LONG - 1].logit, (float)((LONG - 1) % 7) + 9.0f);
+        free(data);
+        samp_free(chain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1237,6 +1258,7 @@ int main(void)
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_describe_numbers),
         cmocka_unit_test(test_member_rng),
+        cmocka_unit_test(test_token_behind_the_last),
         cmocka_unit_test(test_removed_rng),
     };
     inside_clock = fake_clock;
