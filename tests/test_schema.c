@@ -810,6 +810,10 @@ static void test_corners(void **state)
           "\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"array\","
           "\"maxItems\":2,\"not\":{\"minItems\":5}}}}}}}}",
           "{\"a\":{\"a\":{\"a\":[1,2]}}}", "{\"a\":{\"a\":{\"a\":[1,2,3]}}}", NULL },
+        { "{\"items\":{\"$anchor\":\"a\",\"type\":\"null\"},\"prefixItems\":[{\"$ref\":\"#a\"}]}",
+          "[]\n[null]\n[null,null]", "[1]\n[null,1]", NULL },
+        { "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":63,\"maxItems\":63}", NULL,
+          "[]\n[null]", NULL },
     };
     check_cases(cases, TEST_COUNT(cases));
 }
@@ -987,6 +991,8 @@ static void test_refusals(void **state)
           SAMP_E_UNSUPPORTED, "/$ref:" },
         { "{\"uniqueItems\":true,\"prefixItems\":[{\"const\":1}]}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
         { "{\"uniqueItems\":true,\"contains\":{\"const\":1}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":64,\"maxItems\":64}",
+          SAMP_E_UNSUPPORTED, "/contains:" },
         { "{\"uniqueItems\":true,\"items\":{\"type\":\"number\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
         { "{\"uniqueItems\":true,\"items\":{\"type\":\"string\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
         { "{\"uniqueItems\":true,\"items\":{\"type\":\"array\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },

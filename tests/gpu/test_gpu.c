@@ -1359,6 +1359,7 @@ static samp_sampler *user_chain(source *s, size_t n)
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, early ? 90 : 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
     if (percent(s, early ? 20 : 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
+    if (percent(s, 20)) samp_chain_add(chain, samp_init_xtc(1.0f, 0.05f, 1, 5));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
     samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first]));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
