@@ -26041,7 +26041,8 @@ static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const 
     const sampi_kind kind = member[row->at]->kind;
     if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
     const sampi_sampler *next = member[row->at + 1];
-    if (next->kind == SAMPI_TOP_K) return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
+    if (next->kind == SAMPI_TOP_K && !next->u.top_k.ties)
+        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
     double floor = (double)row->max + sampi_ln(next->u.cut.p);
     size_t keep = 0;

@@ -1949,6 +1949,34 @@ static const char *digit_bytes(const samp_vocab *vocab, samp_token token, size_t
     return &text[(size_t)token % 36];
 }
 
+/* top_k with ties is not done in slices where more than the list is left, whatever cut stands before it: that one's next
+   must not take it for top_k, of which the listed tokens are enough. */
+static void test_ties_behind_a_cut(void **state)
+{
+    (void)state;
+    enum { N_TIED = 1000 };
+    static float x[N_TIED];
+    for (int i = 0; i < N_TIED; i++) x[i] = i == 700 ? 6.0f : 5.0f;
+    for (int k = 0; k < 8; k++) {
+        samp_sampler *cut = k % 4 == 0   ? samp_init_eta(0.3f, SIZE_MAX)
+                            : k % 4 == 1 ? samp_init_top_p(0.999f, 0)
+                            : k % 4 == 2 ? samp_init_min_p(0.01f, 600)
+                                         : samp_init_typical(0.999f, 0);
+        samp_sampler *chain = chain_of(cut, samp_init_top_k_ties(k < 4 ? 1 : 30), samp_init_dist(5)), *whole;
+        samp_token token = -100, want;
+        size_t n;
+        whole = samp_clone(chain);
+        want = samp_sample(whole, x, N_TIED);
+        samp_shard *shard = samp_shard_init(N_TIED, 0, N_TIED, 1, NULL);
+        samp_logits rows = { .data = x, .n_rows = 1, .n_vocab = N_TIED };
+        assert_ok(samp_shard_begin(shard, &chain, &rows, &token));
+        while (samp_shard_message(shard, &n)) assert_ok(samp_shard_take(shard));
+        assert_true(want >= 0 && (token == want || token == SAMP_E_UNSUPPORTED));
+        samp_shard_free(shard);
+        samp_free(chain), samp_free(whole);
+    }
+}
+
 /* What a grammar masks may be no number, unless raw log-probabilities are asked for, which are of all logits. In one
    piece and in slices, and nothing has changed. */
 static void test_grammar_over_nan(void **state)
@@ -2080,6 +2108,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
         cmocka_unit_test(test_grammar_over_nan),
+        cmocka_unit_test(test_ties_behind_a_cut),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
