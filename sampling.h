@@ -23818,6 +23818,15 @@ static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
     return SAMP_OK;
 }
 
+/* Is temperature among the steps? */
+static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    for (sampi_kind kind; sampi_next_step(&steps, &kind);)
+        if (kind == SAMPI_TEMP_EXT) return true;
+    return false;
+}
+
 /* What fields say together. */
 static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
@@ -23832,7 +23841,7 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
-    if (p->temp == 0.0f && !p->mirostat && !strstr(p->order, "temperature")) p->temp = 1.0f;
+    if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
     if (p->temp == 0.0f && !p->mirostat) p->temp = p->dynatemp_range *= 0.5f; /* from 0 to the range, all the same */
     if (!ask->samples) p->temp = 0.0f;
     status = samp_check_params(p, &param);

@@ -33,7 +33,7 @@ const pick = (list) => list[below(list.length)];
 const sometimes = (percent) => below(100) < percent;
 
 const GRAMMARS = [
-    ['gbnf', 'root ::= ([a-z ] | "?")+'], ['regex', '[A-Za-z ,.\'"?]*??!'], ['regex', '( [a-z]+)+\\.'],
+    ['gbnf', 'root ::= ([a-z ] | "?")+'], ['regex', '[A-Za-z ,.\'"?]*?!'], ['regex', '( [a-z]+)+\\.'],
     ['json', '{"type": "array", "items": {"type": "string"}}'], ['gbnf', '# a comment ??/ "\nroot ::= " " [^x\\n]+ "é"?'],
 ];
 
