@@ -15785,17 +15785,6 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
     return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
 }
 
-/* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
-   were (up to where it no longer matters), + 1 if a separator has been read behind them. */
-static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
-{
-    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
-    if ((count & 1) || count / 2 < list->least) return false;
-    for (int32_t i = 0; i < list->n; i++)
-        if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
-    return true;
-}
-
 static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->known & SAMPI_KNOWN_DEAD; }
 
 /* A list before a member, as its node has it. */
@@ -15828,12 +15817,15 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     return p;
 }
 
-/* Can a list that is as MEMBERS node e has it come to no end? */
-static bool sampi_list_dead(const sampi_tree *t, const sampi_expr *e)
+/* May a list end here that is as MEMBERS node e has it, or never? e.c is twice the number of members that there were
+   (up to where it no longer matters), + 1 if a separator has been read behind them. */
+static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
 {
     const sampi_opening p = sampi_opening_of(t, e);
-    return p.dead || p.missing > p.list.most - p.count ||
-           (p.list.other == SAMPI_NEVER && p.count + p.left < p.list.least);
+    const bool enough = p.count >= p.list.least,
+               more = p.list.other != SAMPI_NEVER || p.count + p.left >= p.list.least;
+    if (p.dead || p.missing > p.list.most - p.count || !more) return SAMPI_KNOWN_DEAD;
+    return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
 /* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
@@ -15848,10 +15840,7 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
         case SAMPI_NODE_REF:
             a = sampi_rule_at(t, e->a)->known;
             return sampi_is_inline(t, e) ? a : (uint8_t)((a & passed) | SAMPI_KNOWN_CALLS);
-        case SAMPI_NODE_MEMBERS:
-            a = sampi_list_complete(t, (const sampi_list *)t->lists.data + e->a, e->b, e->c) ? SAMPI_KNOWN_EMPTY : 0;
-            b = sampi_list_dead(t, e) ? SAMPI_KNOWN_DEAD : 0;
-            return (uint8_t)(a | b | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
         case SAMPI_NODE_SEQ:
         case SAMPI_NODE_ALT:
         case SAMPI_NODE_AND:

@@ -1949,6 +1949,18 @@ static const char *digit_bytes(const samp_vocab *vocab, samp_token token, size_t
     return &text[(size_t)token % 36];
 }
 
+/* The token of a row that is one slice. */
+static samp_token by_one_rank(samp_sampler *chain, const samp_logits *row)
+{
+    samp_shard *shard = samp_shard_init(row->n_vocab, 0, row->n_vocab, 1, NULL);
+    samp_token token = -100;
+    size_t n;
+    assert_ok(samp_shard_begin(shard, &chain, row, &token));
+    while (samp_shard_message(shard, &n)) assert_ok(samp_shard_take(shard));
+    samp_shard_free(shard);
+    return token;
+}
+
 /* top_k with ties is not done in slices where more than the list is left, whatever cut stands before it: that one's next
    must not take it for top_k, of which the listed tokens are enough. */
 static void test_ties_behind_a_cut(void **state)
@@ -1963,16 +1975,12 @@ static void test_ties_behind_a_cut(void **state)
                             : k % 4 == 2 ? samp_init_min_p(0.01f, 600)
                                          : samp_init_typical(0.999f, 0);
         samp_sampler *chain = chain_of(cut, samp_init_top_k_ties(k < 4 ? 1 : 30), samp_init_dist(5)), *whole;
-        samp_token token = -100, want;
-        size_t n;
+        samp_token token, want;
         whole = samp_clone(chain);
         want = samp_sample(whole, x, N_TIED);
-        samp_shard *shard = samp_shard_init(N_TIED, 0, N_TIED, 1, NULL);
         samp_logits rows = { .data = x, .n_rows = 1, .n_vocab = N_TIED };
-        assert_ok(samp_shard_begin(shard, &chain, &rows, &token));
-        while (samp_shard_message(shard, &n)) assert_ok(samp_shard_take(shard));
+        token = by_one_rank(chain, &rows);
         assert_true(want >= 0 && (token == want || token == SAMP_E_UNSUPPORTED));
-        samp_shard_free(shard);
         samp_free(chain), samp_free(whole);
     }
 }
@@ -1999,15 +2007,10 @@ static void test_grammar_over_nan(void **state)
         x[7] = bad[k % 4];
         samp_logits rows = { .data = x, .n_rows = 1, .n_vocab = 10, .logprobs = k % 8 < 4 ? NULL : &lp };
         samp_token token = -100;
-        if (k < 8) {
+        if (k < 8)
             assert_ok(samp_sample_batch(&chain, &rows, &token));
-        } else {
-            size_t n;
-            samp_shard *shard = samp_shard_init(10, 0, 10, 1, NULL);
-            assert_ok(samp_shard_begin(shard, &chain, &rows, &token));
-            while (samp_shard_message(shard, &n)) assert_ok(samp_shard_take(shard));
-            samp_shard_free(shard);
-        }
+        else
+            token = by_one_rank(chain, &rows);
         if (rows.logprobs && k % 4 % 3) {
             assert_status(token, SAMP_E_NAN);
             assert_u64(samp_get_position(chain), 0);
