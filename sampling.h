@@ -2229,6 +2229,22 @@ SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
 
+/* r and max, for which x's envelope is not 0. */
+static bool sampi_is_near(const void *what, float x)
+{
+    const float *of = (const float *)what;
+    return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
+}
+
+/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Kernels leave out what is below unseen. */
+static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
+{
+    const float of[2] = { r, max };
+    if (floor > -FLT_MAX && sampi_is_near(of, floor)) return floor;
+    float least = sampi_least(sampi_is_near, of, (max - SAMPI_FAR / SAMPI_ENVELOPE_UNIT) / r);
+    return least > floor ? least : floor;
+}
+
 /* adaptive_p's logit of a probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
@@ -2619,11 +2635,10 @@ static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t
     for (size_t i = 0; i < (n + SAMPI_TILE - 1) / SAMPI_TILE * 16; i++) line[i] = -INFINITY;
     for (size_t i = 0; i < n; i += SAMPI_LINE, line++) {
         size_t len = n - i < SAMPI_LINE ? n - i : SAMPI_LINE;
-        const float *v = dtype == SAMP_F32 && !mask ? (const float *)x + i : buf;
-        if (v == buf) sampi_fetch_scalar(x, dtype, mask, i, len, buf);
+        sampi_fetch_scalar(x, dtype, mask, i, len, buf);
         for (size_t j = 0; j < len; j++) {
-            nan |= v[j] != v[j];
-            if (v[j] > *line) *line = v[j];
+            nan |= buf[j] != buf[j];
+            if (buf[j] > *line) *line = buf[j];
         }
         if (*line > max) max = *line;
     }
@@ -2729,22 +2744,6 @@ static void sampi_sums_scalar(const float *x, size_t n, float r, float max, floa
     }
 }
 
-/* r and max, for which x's envelope is not 0. */
-static bool sampi_is_near(const void *what, float x)
-{
-    const float *of = (const float *)what;
-    return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
-}
-
-/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Sets leave out what is below unseen. */
-static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
-{
-    const float of[2] = { r, max };
-    if (floor > -FLT_MAX && sampi_is_near(of, floor)) return floor;
-    float least = sampi_least(sampi_is_near, of, (max - SAMPI_FAR / SAMPI_ENVELOPE_UNIT) / r);
-    return least > floor ? least : floor;
-}
-
 static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
@@ -2828,20 +2827,17 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 #define SAMPI_UNROLL_8  _Pragma("GCC unroll 8")
 #define SAMPI_UNROLL_10 _Pragma("GCC unroll 10")
 #if defined(__clang__)
-#define SAMPI_UNROLL_ALL _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four as they are */
+#define SAMPI_UNROLL_ALL         _Pragma("clang loop unroll(full)") /* it leaves two steps that could be four alone */
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SAMPI_UNROLL_ALL SAMPI_UNROLL_4
+#define SAMPI_UNROLL_ALL         SAMPI_UNROLL_4
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
 #define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++)       /* of the four vectors of a step */
 #define SAMPI_UPTO              SAMPI_UNROLL_ALL for (int k = 0; k < count; k++) /* count is known, at most four */
 #define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
-#if defined(__clang__) || __GNUC__ >= 12
-#define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
-#else
-#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
-#endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
@@ -2888,8 +2884,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      even                 the product of the lower halves of 64 bits, whatever the upper ones are
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
-                          and allowed are for that)
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (plain,
+                          u16, f16 and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
      apart                load; with 16 lanes eight floats from p and eight from p + at
      field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
@@ -2949,9 +2945,6 @@ SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
 SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
-#if SAMPI_W == 4
-SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
-#endif
 
 /* ---- what the sets of x86 have alike ---- */
 /* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
@@ -2971,18 +2964,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))SAMPI_X86(cvtepu16_epi32, *(const V(half) *)(const void *)p); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-#if SAMPI_W == 16
-    __m512i all = (__m512i)v;
-    __m256i half = _mm256_add_epi64(SAMPI_X86(extracti64x4_epi64, all, 0), SAMPI_X86(extracti64x4_epi64, all, 1));
-#else
-    __m256i half = (__m256i)v;
-#endif
-    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    return (uint64_t)sum[0] + (uint64_t)sum[1];
-}
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
+SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 #endif
 #endif
 
@@ -3022,6 +3005,8 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
     return _mm512_mask_permutexvar_ps(first, 0xF800, (V(raw))at, d[2]);
 }
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
+    { v += (V(q))SAMPI_X86(shuffle_i64x2, (V(raw))v, (V(raw))v, 0x4E); return (v[0] + v[2]) + (v[1] + v[3]); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
@@ -3044,13 +3029,18 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
-    { return (V(m))((V(i))_mm256_set1_epi8(((const char *)mask)[i / 8]) << (7 - V(loadi)(SAMPI_STEP))); }
+{
+    static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+                                      15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0 };
+    return (V(m))(V(alli)(mask[i / 32]) << V(loadi)(left + i % 32));
+}
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
 {
@@ -3059,8 +3049,8 @@ SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
 }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
-    if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
-    return (V(q))SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3);
+    __m256i v = (__m256i)m;
+    return (V(q))_mm256_cvtepi32_epi64(half ? _mm256_extracti128_si256(v, 1) : _mm256_castsi256_si128(v));
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
@@ -3119,6 +3109,7 @@ SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))vshlq_s32((V(m))a, vnegq_s32
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return vmovl_u16(vld1_u16(p)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0); } /* a maximum with a NaN is one */
+SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 
@@ -3154,10 +3145,10 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
-#if !SAMPI_SSE2
-SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
-#endif
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
+SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 #if !SAMPI_SSE2 && !SAMPI_NEON
+SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a & V(allq)(0xFFFFFFFFu)) * (b & V(allq)(0xFFFFFFFFu)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
 /* u = ~a has 26 bits: all but two of them are a float, which a power of two times that cuts off where it should. */
@@ -3214,26 +3205,22 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-#if SAMPI_W == 4
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
-#endif
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: NEON tells it nowhere else */
     { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
-SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+SAMPI_OP V(f) V(plain)(const void *x, samp_dtype dtype, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
     const double *wide = (const double *)x + i;
-    V(f) v;
-    if (dtype == SAMP_F16)
-        v = V(f16)(half);
-    else if (dtype == SAMP_BF16)
-        v = (V(f))(V(u16)(half) << 16);
-    else if (dtype == SAMP_F64)
-        v = V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
-    else
-        v = V(load)((const float *)x + i);
+    if (dtype == SAMP_F16) return V(f16)(half);
+    if (dtype == SAMP_BF16) return (V(f))(V(u16)(half) << 16);
+    if (dtype == SAMP_F64) return V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
+    return V(load)((const float *)x + i);
+}
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    V(f) v = V(plain)(x, dtype, i);
     return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
 }
 
@@ -3272,11 +3259,6 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
    program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that; gcc does at -O2, but for calls
    that are a function's last step. */
 #if SAMPI_W > 4 && !defined(__clang__)
-SAMPI_OP void V(tidy)(char *unused)
-{
-    (void)unused;
-    _mm256_zeroupper();
-}
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 #else
 #define SAMPI_TIDY
@@ -3408,6 +3390,7 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
 }
 
 /* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
+SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
     for (int k = 0; k < 2; k++) {
@@ -3416,7 +3399,6 @@ SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
         part[2 * k] = part[2 * k + 1] = V(all)(0.0f);
     }
 }
-#define SAMPI_FLUSH_AT(i) ((i) % (32 * SAMPI_W) == 28 * SAMPI_W)
 
 SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
 {
@@ -3431,7 +3413,7 @@ SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, doubl
         V(near_exps)(l, vmax, 4, d, p);
         SAMPI_FOUR part[k % 2] += p[k];
         SAMPI_FOUR part[2 + k % 2] = V(fma)(-p[k], d[k], part[2 + k % 2]);
-        if (SAMPI_FLUSH_AT(i)) V(flush)(part, sum);
+        if (V(fills)(i)) V(flush)(part, sum);
     }
     V(flush)(part, sum);
     *z = V(hsum)(sum[0]);
@@ -3456,7 +3438,7 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
             part[k % 2] += v[k];
             part[2 + k % 2] = V(fma)(v[k], v[k], part[2 + k % 2]);
         }
-        if (SAMPI_FLUSH_AT(i)) V(flush)(part, sum);
+        if (V(fills)(i)) V(flush)(part, sum);
     }
     V(flush)(part, sum);
     moment[0] = (double)V(total)(count);
@@ -3529,12 +3511,7 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     V(t) count = { 0 };
     V(f) v[4];
     V(m) in[4];
-    size_t i = 0;
-    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
-        SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
-        count = V(tally4)(count, in);
-    }
-    if (i < n) { /* lists are short, and many are searched: not one by one */
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
         SAMPI_FOUR in[k] = V(ge)(v[k], lo);
         count = V(tally4)(count, in);
@@ -3542,9 +3519,9 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     return V(total)(count);
 }
 
-/* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
-   doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
-SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
+/* e^d of the logits in l [count / 2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped.
+   -> lanes in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
     static const double coefficient[8] = {
         SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0
@@ -3552,13 +3529,13 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
     V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
-    SAMPI_FOUR d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
-    SAMPI_FOUR s[k] = V(fmad)(d[k], log2e, shift);
-    SAMPI_FOUR f[k] = V(fmad)(d[k], log2e, shift - s[k]);
-    SAMPI_FOUR e[k] = V(alld)(SAMPI_E8);
-    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(coefficient[c]));
-    SAMPI_FOUR e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
-    if (!SAMPI_FUSED) SAMPI_FOUR doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
+    SAMPI_UPTO d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
+    SAMPI_UPTO s[k] = V(fmad)(d[k], log2e, shift);
+    SAMPI_UPTO f[k] = V(fmad)(d[k], log2e, shift - s[k]);
+    SAMPI_UPTO e[k] = V(alld)(SAMPI_E8);
+    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_UPTO e[k] = V(fmad)(e[k], f[k], V(alld)(coefficient[c]));
+    SAMPI_UPTO e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
+    if (!SAMPI_FUSED) SAMPI_UPTO doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
 }
 
@@ -3571,10 +3548,11 @@ SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* The 2 SAMPI_W logits l anew, one by one. */
-SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(d) * e, V(d) * w, V(d) * s)
+/* The logits in l anew, one by one. */
+SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w,
+                                                      V(d) * s)
 {
-    for (int i = 0; i < 2 * SAMPI_W; i++) {
+    for (int i = 0; i < count * (SAMPI_W / 2); i++) {
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
         float x = l[i / SAMPI_W][i % SAMPI_W];
         uint64_t weight = sampi_weight(max, x);
@@ -3584,18 +3562,18 @@ SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max,
     }
 }
 
-/* e^d and w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s:
-   doubles, w and s SAMPI_INT larger. */
-SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(d) * e, V(d) * w, V(d) * s)
+/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted of these, if
+   with_s: doubles, w and s SAMPI_INT larger. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
     V(d) d[4];
-    V(q) doubt = V(exp)(l, V(alld)((double)max), d, e);
-    SAMPI_FOUR w[k] = V(fmad)(e[k], scale, one);
-    if (with_s) SAMPI_FOUR s[k] = V(fmad)(one - w[k], d[k], one);
-    if (!SAMPI_FUSED) SAMPI_FOUR doubt |= V(unsure)(e[k] * scale, w[k] - one);
-    if (!SAMPI_FUSED && with_s) SAMPI_FOUR doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
-    if (V(doubtful)(doubt)) V(redo)(l, max, e, w, s);
+    V(q) doubt = V(exp)(l, V(alld)((double)max), count, d, e);
+    SAMPI_UPTO w[k] = V(fmad)(e[k], scale, one);
+    if (with_s) SAMPI_UPTO s[k] = V(fmad)(one - w[k], d[k], one);
+    if (!SAMPI_FUSED) SAMPI_UPTO doubt |= V(unsure)(e[k] * scale, w[k] - one);
+    if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
+    if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
 }
 /* The integer in one of them. */
 SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
@@ -3608,7 +3586,7 @@ SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t
     V(q) v[4], sum = V(allq)(0);
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
-        V(exact)(l, max, false, e, w, s);
+        V(exact)(l, max, 4, false, e, w, s);
         if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* else gcc computes what may not be stored late */
         SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
         const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
@@ -3654,30 +3632,33 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum);
 }
 
-SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, bool with_above,
-                         sampi_sums *sums)
+/* By `count` halves of a vector at a time. */
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
+                         bool with_above, sampi_sums *sums)
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
+    const size_t step = (size_t)count * (SAMPI_W / 2);
     V(q) z = V(allq)(0), s = z, above = z;
-    V(t) count = { 0 }, reach = { 0 };
-    V(m) in[2];
+    V(t) present = { 0 }, reach = { 0 };
+    const V(m) none = V(ge)(V(all)(-1.0f), V(all)(0.0f));
     V(f) x2[2], l[2];
     V(d) e[4], w[4], ws[4];
-    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
-        V(take)(x + i, n - i, 2, x2);
-        count = V(tally)(count, V(ge)(x2[0], low), V(ge)(x2[1], low));
-        for (int k = 0; k < 2; k++) in[k] = V(ge)(x2[k], lo), l[k] = x2[k] * vr;
-        V(exact)(l, max, with_s, e, w, ws);
-        SAMPI_FOUR z += (V(q))w[k];
-        if (with_s) SAMPI_FOUR s += (V(q))ws[k];
+    for (size_t i = 0; i < n; i += step) {
+        V(take)(x + i, n - i, count / 2, x2);
+        V(m) here[2] = { none, none }, in[2] = { none, none };
+        for (int k = 0; k < count / 2; k++) here[k] = V(ge)(x2[k], low), in[k] = V(ge)(x2[k], lo), l[k] = x2[k] * vr;
+        present = V(tally)(present, here[0], here[1]);
+        V(exact)(l, max, count, with_s, e, w, ws);
+        SAMPI_UPTO z += (V(q))w[k];
+        if (with_s) SAMPI_UPTO s += (V(q))ws[k];
         if (!with_above) continue;
         reach = V(tally)(reach, in[0], in[1]);
-        SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
+        SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
     }
     /* sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
-    const uint64_t large = (n + 2 * SAMPI_W - 1) / (2 * SAMPI_W) * (2 * SAMPI_W) * sampi_bits(SAMPI_INT);
+    const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
     uint64_t mass = V(hsumq)(z) - large;
-    sums->n += V(total)(count);
+    sums->n += V(total)(present);
     sums->z += mass;
     sums->s += with_s ? V(hsumq)(s) - large : 0;
     if (with_above)
@@ -3691,13 +3672,13 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
     SAMPI_TIDY
     const bool splits = floor > -FLT_MAX && floor < INFINITY; /* else all are above, or none */
     if (!SAMPI_FUSED)
-        V(sums_as)(x, n, r, max, floor, with_s, true, sums); /* one body for all: without fma it is long */
+        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
     else if (with_s)
-        V(sums_as)(x, n, r, max, floor, true, splits, sums);
+        V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
     else if (splits && SAMPI_W == 8)
-        V(sums_as)(x, n, r, max, floor, false, true, sums); /* a body of its own, as registers are few */
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* for four there are no registers */
     else
-        V(sums_as)(x, n, r, max, floor, false, splits, sums);
+        V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
 }
 
 /* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
@@ -3823,7 +3804,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
             l[k] = l[k] - V(all)(max);
             V(store)(at + SAMPI_W * k, l[k]);
         }
-        (void)V(exp)(l, zero, d, y);
+        (void)V(exp)(l, zero, 4, d, y);
         for (int k = 0; k < 2; k++) {
             V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
             V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
@@ -3910,7 +3891,6 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 
 #undef V
-#undef SAMPI_FLUSH_AT
 #undef SAMPI_T
 #undef SAMPI_TIDY
 #undef SAMPI_X86
