@@ -16,7 +16,7 @@ flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE"
 # operation of the vocabulary, in that set's part of it if it has the operation, else in that of four lanes, else where it is shared
 list() {
     cat <<'END'
-fast|scalar|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
+fast|scalar|sampi_maxima_scalar|no look for NaN|s/nan |= buf\[j\] != buf\[j\];//
 fast|scalar|sampi_count_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
@@ -27,8 +27,8 @@ fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k 
 fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
-fast|sse2|V(count)|a vector left out|s/SAMPI_W \* k/SAMPI_W * (k | 1)/
-fast|avx512|V(count)|the end left out|s/i < n/i < 0/
+fast|sse2|V(count)|two vectors left out|s/v\[k\], lo/v[k | 1], lo/
+fast|avx512|V(count)|the end left out|s/i < n;/i + 4 * SAMPI_W <= n;/
 fast|avx512|V(exp)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exp)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
@@ -39,6 +39,7 @@ math|avx512|V(by_inverse)|one half twice|s/, b \* low)/, a * low)/
 math|avx2|V(by_inverse)|never in doubt|s/return V(any).*/return false;/
 math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY;/floor < -1e30f;/
+fast|neon|V(any)|never|s/return .*/return false; }/
 math|avx2|V(sums_as)|half of what is above counted twice|s/in\[0\], in\[1\])/in[0], in[0])/
 batch|avx512|V(f16)|one half twice|s/p + 8/p/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
@@ -83,8 +84,8 @@ batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= 
 batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
 batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
 batch|avx512|V(maxima)|the mask's second half is not looked at|s/SAMPI_TILE \/ 32)/SAMPI_TILE \/ 64)/
-batch|avx2|V(allowed)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
-batch|avx2|V(row)|bf16 by a bit|s/<< 16/<< 15/
+batch|avx2|V(allowed)|the mask's bytes are not moved|s/left + i % 32/left/
+batch|avx2|V(plain)|bf16 by a bit|s/<< 16/<< 15/
 batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
 batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/
 batch|sse2|V(f16)|infinity is a number|s/ + (bias & special)//
@@ -127,7 +128,7 @@ batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
 batch|avx512|V(part)|half a line twice|s/i + at + 64)/i + at)/
 batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
 batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
-batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
+batch|avx2|V(plain)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
 batch|avx2|V(fetch_as)|the row from its start|s/V(row)(x, dtype, mask, at + i)/V(row)(x, dtype, mask, i)/
 batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i, n - i/mask, i, n - i/
 fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
