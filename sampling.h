@@ -3006,7 +3006,10 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
     return _mm512_mask_permutexvar_ps(first, 0xF800, (V(raw))at, d[2]);
 }
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
-    { v += (V(q))SAMPI_X86(shuffle_i64x2, (V(raw))v, (V(raw))v, 0x4E); return (v[0] + v[2]) + (v[1] + v[3]); }
+{
+    __m512i all = (__m512i)v, turned = SAMPI_X86(shuffle_i64x2, all, all, 0x4E);
+    return sampi_hsumq_avx2((sampi_q_avx2)_mm512_castsi512_si256(_mm512_add_epi64(all, turned)));
+}
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
@@ -3029,7 +3032,11 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
+{
+    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+    return (uint64_t)sum[0] + (uint64_t)sum[1];
+}
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
@@ -3145,6 +3152,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
+SAMPI_OP void V(tidy)(char *unused) { (void)unused; }
 SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 #if !SAMPI_SSE2 && !SAMPI_NEON
@@ -3248,7 +3256,7 @@ SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
    there. */
 
 /* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
-SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room, size_t all)
+SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
     for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
     memcpy(room, x, left * sizeof *x);
@@ -3258,11 +3266,7 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
 /* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
    program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that; gcc does at -O2, but for calls
    that are a function's last step. */
-#if SAMPI_W > 4 && !defined(__clang__)
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
-#else
-#define SAMPI_TIDY
-#endif
 
 /* The next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
@@ -3377,7 +3381,7 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
 /* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
-    static const float coefficient[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
+    static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: integers in its low bits */
     V(f) t[4], f[4];
@@ -3385,7 +3389,7 @@ SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) *
     SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
     SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
     SAMPI_UPTO p[k] = V(all)(SAMPI_F5);
-    SAMPI_UNROLL_8 for (int c = 0; c < 5; c++) SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(coefficient[c]));
+    SAMPI_UNROLL_8 for (int c = 0; c < 5; c++) SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(factor[c]));
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
@@ -3523,9 +3527,7 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
    -> lanes in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
 SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
 {
-    static const double coefficient[8] = {
-        SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0
-    };
+    static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
     V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
@@ -3533,7 +3535,7 @@ SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
     SAMPI_UPTO s[k] = V(fmad)(d[k], log2e, shift);
     SAMPI_UPTO f[k] = V(fmad)(d[k], log2e, shift - s[k]);
     SAMPI_UPTO e[k] = V(alld)(SAMPI_E8);
-    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_UPTO e[k] = V(fmad)(e[k], f[k], V(alld)(coefficient[c]));
+    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_UPTO e[k] = V(fmad)(e[k], f[k], V(alld)(factor[c]));
     SAMPI_UPTO e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
     if (!SAMPI_FUSED) SAMPI_UPTO doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
@@ -3549,8 +3551,7 @@ SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
 }
 
 /* The logits in l anew, one by one. */
-SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w,
-                                                      V(d) * s)
+SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < count * (SAMPI_W / 2); i++) {
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
@@ -3780,7 +3781,7 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 
 #if SAMPI_W > 4
 /* e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
-static __attribute__((noinline)) void V(ask)(const float *x, float *e, const float *up, int n)
+static SAMPI_CALLED void V(ask)(const float *x, float *e, const float *up, int n)
 {
     for (int k = 0; k < n; k++)
         if (e[k] != up[k]) e[k] = expf(x[k]);
@@ -16684,8 +16685,9 @@ static int64_t sampi_regex_unicode(sampi_reader *r)
         while (r->at[1 + n] && r->at[1 + n] != '}') n++;
         if (n < 1 || n > 6 || !r->at[1 + n])
             return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
-        r->at++;
+        const char *digits = ++r->at;
         int64_t c = sampi_read_hex(r, n);
+        if (c > 0x10ffff) return sampi_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
         r->at++;
         return c;
     }
@@ -16794,6 +16796,17 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
+/* The name of a group and the > behind it; any character outside of ASCII is taken for a letter. */
+static int sampi_regex_name(sampi_reader *r)
+{
+    const char *name = r->at;
+    while (*r->at < 0 || *r->at == '_' || *r->at == '$' || (*r->at != '-' && sampi_gbnf_is_name(*r->at))) r->at++;
+    if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
+        return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
+    r->at++;
+    return SAMP_OK;
+}
+
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
 
 static sampi_node sampi_regex_group(sampi_reader *r)
@@ -16807,8 +16820,7 @@ static sampi_node sampi_regex_group(sampi_reader *r)
         if (r->at[1] != ':' && !named)
             return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
         r->at += 2;
-        if (named)
-            while (*r->at && *r->at++ != '>') continue;
+        if (named && sampi_regex_name(r)) return r->error->status;
         if (named) group = r->n_groups++;
     } else {
         group = r->n_groups++;
@@ -28693,7 +28705,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, fl
     t.u.decay.min_keep = min_keep;
     t.u.decay.from = resets;
     sampi_require_tokens(&t, resets, n, "resets");
-    sampi_require(&t, !(lowest > p), SAMP_E_RANGE, "lowest");
+    sampi_require(&t, !(p > 0.0f && lowest > p), SAMP_E_RANGE, "lowest");
     t.part_size[0] = t.status ? 0 : n * sizeof *resets;
     return sampi_init(&t);
 }
