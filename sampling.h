@@ -16800,7 +16800,7 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
-    while (*r->at < 0 || *r->at == '_' || *r->at == '$' || (*r->at != '-' && sampi_gbnf_is_name(*r->at))) r->at++;
+    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));) r->at++;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
         return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
     r->at++;
