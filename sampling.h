@@ -2884,6 +2884,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      even                 the product of the lower halves of 64 bits, whatever the upper ones are
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
+     tidy                 the upper halves of all registers become zero
+     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are)
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (plain,
                           u16, f16 and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
@@ -3264,8 +3266,8 @@ SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, flo
 }
 
 /* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
-   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that; gcc does at -O2, but for calls
-   that are a function's last step. */
+   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that itself; gcc only at -O2, and not
+   before calls that are a function's last step. */
 #define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
 
 /* The next `count` vectors of a row, filled up in the same way. */
@@ -16796,11 +16798,13 @@ static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
     return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
-/* The name of a group and the > behind it; any character outside of ASCII is taken for a letter. */
+/* The name of a group and the > behind it. Any character outside of ASCII is taken for a letter, an escape is not read,
+   and names may be alike. */
 static int sampi_regex_name(sampi_reader *r)
 {
     const char *name = r->at;
-    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));) r->at++;
+    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
+        if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
     if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
         return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
     r->at++;
@@ -28705,7 +28709,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, fl
     t.u.decay.min_keep = min_keep;
     t.u.decay.from = resets;
     sampi_require_tokens(&t, resets, n, "resets");
-    sampi_require(&t, !(p > 0.0f && lowest > p), SAMP_E_RANGE, "lowest");
+    sampi_require(&t, !(p > 0.0f && p <= 1.0f && lowest > p), SAMP_E_RANGE, "lowest");
     t.part_size[0] = t.status ? 0 : n * sizeof *resets;
     return sampi_init(&t);
 }

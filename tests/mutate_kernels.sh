@@ -40,6 +40,7 @@ math|avx2|V(by_inverse)|never in doubt|s/return V(any).*/return false;/
 math|avx2|V(probs)|one end for both|s/(1.0 - off)/(1.0 + off)/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY;/floor < -1e30f;/
 fast|neon|V(any)|never|s/return .*/return false; }/
+fast|avx2|V(sums_as)|as many too large as by four|s/(n + step - 1) \/ step \* step/(n + 2 * SAMPI_W - 1) \/ (2 * SAMPI_W) * (2 * SAMPI_W)/
 math|avx2|V(sums_as)|half of what is above counted twice|s/in\[0\], in\[1\])/in[0], in[0])/
 batch|avx512|V(f16)|one half twice|s/p + 8/p/
 fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
@@ -84,7 +85,7 @@ batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= 
 batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
 batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
 batch|avx512|V(maxima)|the mask's second half is not looked at|s/SAMPI_TILE \/ 32)/SAMPI_TILE \/ 64)/
-batch|avx2|V(allowed)|the mask's bytes are not moved|s/left + i % 32/left/
+batch|avx2|V(allowed)|the mask's bits are not moved in eight lanes|s/left + i % 32/left/
 batch|avx2|V(plain)|bf16 by a bit|s/<< 16/<< 15/
 batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
 batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/

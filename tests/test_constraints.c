@@ -1040,6 +1040,7 @@ static void test_errors(void **state)
     carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, NAN, 1.0f), SAMP_E_NAN, "alarm");
     carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
     carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 1.2f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
     carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "top_p");
     carries(samp_init_top_p_decay(0.9f, 0.0f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
     carries(samp_init_top_p_decay(0.9f, 1.1f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
