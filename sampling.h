@@ -273,7 +273,8 @@ struct samp_gpu_data;
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
    apply may change logits, p, order and selected, and take candidates away; an id twice, one outside of 0 ..
-   SAMP_MAX_VOCAB - 1 or selected without being a row's, more candidates than before or another data is SAMP_E_RANGE.
+   SAMP_MAX_VOCAB - 1 or selected without being a row's, more candidates than before or another data is SAMP_E_RANGE, a
+   NaN or +infinity SAMP_E_NAN. `sorted` may be left as it was (under MT19937, as in llama.cpp, only where it is so).
    rollback leads back to where the sampler was before the last
    n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
    None of them may change the chain that the sampler is in, or call it. */
@@ -716,7 +717,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 /* ---- 3. samplers -------------------------------------------------------------------------------------------- */
 
 /* samp_apply -- let one sampler work on an array of candidates.
-     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity
+     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity; `sorted` is not believed (under
+              MT19937 it is, as in llama.cpp)
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_NAN, SAMP_E_RANGE (size), or the status that s carries.
               A built-in sampler checks before its first write.
      Memory   as samp_sample, if size is above 256; where there is none, it takes longer. */
@@ -7869,6 +7871,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     sampi_sampler *c = (sampi_sampler *)chain;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
+    if (!bad) c->status = bad = sampi_use_status();
     if (!bad) {
         c->rng = p->rng;
         if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
@@ -8631,14 +8634,16 @@ static SAMPI_COLD int sampi_run_custom(sampi_sampler *s, samp_token_data_array *
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
     bool ascending = true;
-    float x[SAMPI_TILE];
+    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE], max;
     for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        bool in_order = sampi_use()->split(data + at, n, x, NULL, NULL);
+        bool in_order = sampi_use()->split(data + at, n, x, line, &max);
+        if (!(max <= FLT_MAX)) return SAMP_E_NAN;
         for (size_t i = in_order ? at + n - 1 : at; i < at + n; i++)
             if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
+    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
@@ -8649,6 +8654,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
     if (s->rng == SAMP_RNG_PHILOX) {
+        if (ordinal[SAMPI_CHAIN]) sampi_recheck_order(cur); /* llama.cpp's set it where it isn't so */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -8670,6 +8676,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
+    ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* no chain is counted: see sampi_run_checked */
     if (sampi_is_custom(s)) return sampi_run_custom(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
@@ -8708,6 +8715,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
+    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
@@ -9051,6 +9059,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     if (!copy) return NULL;
     if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
     copy->position = s->position;
+    copy->perf = s->perf;
     copy->past.depth = s->past.depth;
     return &copy->base;
 }
@@ -12821,6 +12830,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
     int before = errno, status = SAMP_OK;
+    view->ordinal[SAMPI_CHAIN] = 1; /* as in sampi_run */
     row->token = -1;
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
@@ -12920,10 +12930,12 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
+    view.ordinal[SAMPI_CHAIN] = s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
+    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
@@ -15010,11 +15022,7 @@ static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(
 /* A refused array may have been half through the chain, and a sampler there may have selected. */
 static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
 {
-    samp_sampler *chain = sampi_behind(s);
-    bool strict = chain && ((sampi_sampler *)chain)->rng == SAMP_RNG_PHILOX;
-    if (strict && cur && cur->data)
-        sampi_recheck_order(cur); /* llama.cpp's leave `sorted` set behind changed logits */
-    if (samp_apply(chain, cur) != SAMP_OK && cur) cur->selected = -1;
+    if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
 }
 
 static struct llama_sampler *sampi_behind_clone(const struct llama_sampler *s)

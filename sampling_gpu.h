@@ -21,8 +21,8 @@
    Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
    then works in CUDA's context, and device memory means the same to both.
 
-   Any other compiler, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same
-   calls sample on the CPU.
+   Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
+   the CPU. (cl.exe does not.)
 
    HOW A TOKEN COMES ABOUT
 
@@ -66,11 +66,13 @@
    other than top_p_decay. A
    chain goes to the CPU, alone of its batch, where
      - its random source is SAMP_RNG_MT19937;
-     - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
+     - it has more than 24 active samplers (22 if log-probabilities are asked for) and none of your own among them, or
+       more than 1024 changes of single logits, those of each sampler counted;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
      - tail_free, xtc with a threshold of 0.001 or less or of which thousands of tokens reach that share of the
-       largest p, mirostat with m above 2048 or a 50th of the row, thousands of equal scores in typical, a
+       largest p, mirostat with m above 2048 or a 50th of the row, or thousands of equal logits, or behind what has
+       left more, a sampler of your own behind what has left more, thousands of equal scores in typical, a
        min_keep of thousands in min_p or top_a and its kin, p_less within 14 nats of the maximum, or top_h and min_k
        before they know how many to keep meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched and
        sampled there);
@@ -82,7 +84,8 @@
    and the chain stays on the device.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 60 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 60 bytes each per row,
+                         68 with log-probabilities.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -134,7 +137,8 @@ typedef struct samp_gpu_config {
 /* samp_gpu_available -- how many devices can be used; 0: calls sample on the CPU. */
 SAMP_API int samp_gpu_available(void);
 
-/* samp_gpu_size -- bytes of device memory that a context takes; 0 if the config is bad. */
+/* samp_gpu_size -- bytes of device memory that a context takes, but for 256 of its own; 0 if the config is bad,
+   SIZE_MAX of what has no size. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
@@ -156,7 +160,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
               host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
               larger vocabulary than its). SAMP_E_DEVICE: a copy failed; no chain has moved on, unless it was the last
-              one, of `out` to the device.
+              one, of `out` to the device. If only the copy of a row that goes to the CPU fails, that is its status.
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU, and a chain's first token to be
@@ -165,14 +169,15 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
                                    samp_token *out);
 
 /* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu (a
-   sampler of your own): custom -> dist". Like snprintf; the length of the whole text, or SAMP_E_NULL. */
+   sampler of your own): custom -> dist". It knows nothing of changed logits, log-probabilities or a chain's error, and
+   names 64 samplers. Like snprintf; the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size);
 
 /* What a sampler of your own gets on a device, if its interface has apply_gpu: the tokens left, in device memory. It
    may start a target region of its own (is_device_ptr), and must do what its apply does, whatever the order of the
    tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
    the chain can run on the device; else apply is, on the CPU. Returns a status. An id that is no token's is
-   SAMP_E_RANGE. */
+   SAMP_E_RANGE, and one that is there twice, where the chain's last sampler leaves it. */
 typedef struct samp_gpu_data {
     int32_t device;   /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
     int32_t *ids;     /* [size] each at most once */
@@ -206,6 +211,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
 #define SAMPI_GPU_ONCE
+#ifndef SAMPI_ONCE
+#error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
+#endif
 
 /* ================================================================================================== >>switches
    What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
@@ -4319,7 +4327,9 @@ static bool sampi_gpu_races(void)
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
-    *used += (n * size + 255) & ~(size_t)255;
+    /* what can't be counted stays too much: no block is that large */
+    const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
+    *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
     return at;
 }
 
@@ -4341,13 +4351,10 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and the
-   n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch, by its
-   numbers. */
-static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
-{
-    return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
-}
+/* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
+   the rows and the n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch,
+   by its numbers. */
+static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
    its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
@@ -4356,16 +4363,16 @@ static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
-    const size_t cells = rows * groups * SAMPI_WARP, teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
+    const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
     size_t used = 0;
 #define SAMPI_RESERVE(member, type, n) a->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
     SAMPI_RESERVE(state, sampi_gpu_state, rows);
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
-    SAMPI_RESERVE(hole, uint32_t, cells);
+    a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     *zeroed = used; /* what follows is written before it is read */
-    SAMPI_RESERVE(cell, float, cells);
-    SAMPI_RESERVE(cell_sum, uint32_t, cells);
+    a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
+    a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
     SAMPI_RESERVE(part, sampi_gpu_part, teams);
     SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
@@ -4385,15 +4392,15 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(user_logit, float, rows *SAMP_GPU_LIST);
     SAMPI_RESERVE(user_p, float, rows *SAMP_GPU_LIST);
     SAMPI_RESERVE(given, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
-    a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
-        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+    a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
+                                                            sampi_gpu_basis_size((size_t)c->max_top_logprobs));
 #undef SAMPI_RESERVE
     at[0] = used;
     sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
     at[1] = used;
-    if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
+    if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
     at[2] = used;
-    sampi_gpu_reserve(base, &used, cells, sizeof(uint32_t));
+    sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
     return used;
 }
 
@@ -4551,8 +4558,8 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
-    gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
-        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+    gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
+                                                              sampi_gpu_basis_size((size_t)c->max_top_logprobs));
     SAMPI_RESERVE(row_of, uint32_t, rows);
     SAMPI_RESERVE(where, uint8_t, rows);
     SAMPI_RESERVE(called, int32_t, rows);
@@ -5364,7 +5371,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     if (a->splits > a->groups) a->splits = a->groups;
     a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
     a->type = (int32_t)l->dtype;
-    a->pairs = sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 && (uintptr_t)a->data % 4 == 0;
+    a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
+               (uintptr_t)a->data % 4 == 0;
     a->out = gpu->config.out_on_device ? out : NULL;
     a->n_top = sampi_gpu_most_top(gpu, l);
     return sampi_gpu_upload_stage(gpu);
@@ -5384,19 +5392,31 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
 }
 
 /* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
-   -1. For call_user; it reads from the device, where the arrays are. Logits are looked at there (sampi_gpu_repack), but
-   those of a last sampler, whose row doesn't go on. */
-static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, int32_t *token)
+   -1. For call_user; it reads from the device, where the arrays are. They are looked at there (sampi_gpu_repack), but
+   those of a last sampler, whose row doesn't go on: these as the CPU looks at what apply leaves, and, if one behind it
+   is off, as that one does (checked). */
+static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
+                                int32_t *token)
 {
-    float logit = 0.0f;
+    samp_token_data_array cur = { gpu->candidate, data->size, data->selected, false };
+    int32_t *id = (int32_t *)(void *)gpu->item; /* room for SAMP_GPU_LIST items */
+    float *logit = (float *)(void *)(id + SAMP_GPU_LIST);
     if (data->size == 0) return SAMP_E_EMPTY;
     if (data->size > n) return SAMP_E_RANGE;
     if (!last) return SAMP_OK;
-    if (data->selected < 0 || (size_t)data->selected >= data->size) return SAMP_E_UNSUPPORTED;
-    int status = sampi_gpu_get(gpu, token, data->ids + data->selected, sizeof *token);
-    if (!status && (*token < 0 || (uint32_t)*token >= gpu->args.n_vocab)) return SAMP_E_RANGE;
-    if (!status) status = sampi_gpu_get(gpu, &logit, data->logits + data->selected, sizeof logit);
-    return status || logit >= -FLT_MAX ? status : (int)SAMP_E_EMPTY;
+    int status = sampi_gpu_get(gpu, id, data->ids, data->size * sizeof *id);
+    if (!status) status = sampi_gpu_get(gpu, logit, data->logits, data->size * sizeof *logit);
+    for (size_t i = 0; i < data->size && !status; i++) {
+        if (id[i] < 0 || (uint32_t)id[i] >= gpu->args.n_vocab) status = SAMP_E_RANGE;
+        cur.data[i].id = id[i];
+        cur.data[i].logit = logit[i];
+    }
+    if (!status && sampi_has_doubled_id(&cur)) status = SAMP_E_RANGE;
+    const int found = status ? status : sampi_check(&cur);
+    if (found == SAMP_E_NAN || checked) status = found;
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    return status;
 }
 
 /* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
@@ -5422,7 +5442,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     int32_t token = -1;
     int status = sampi_user_status(user->iface->apply_gpu(user, &data));
     gpu->called[job]++;
-    if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
+    if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, r.checked >> at & 1, &token);
     /* then the device has nothing more to do for this row */
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
@@ -5606,7 +5626,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
    because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
-    return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
+    return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
 }
 
 /* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on

@@ -901,6 +901,91 @@ static void test_removed_rng(void **state)
 }
 
 /* A member may be given another source than its chain's; a clone keeps that. */
+/* Masks the first candidate and raises the last one, the array as in order as before: *ctx tells whether it says so. */
+static int unsorted_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size > 2) {
+        cur->data[0].logit = -INFINITY;
+        cur->data[cur->size - 1].logit += 3.0f;
+    }
+    if (!*(const bool *)s->ctx) cur->sorted = false;
+    return SAMP_OK;
+}
+
+/* Whether an array that is not sorted says that it is makes no difference, be it a user's sampler that leaves it so, or
+   llama.cpp's arithmetic before a member of the other kind, or the caller. */
+static void test_sorted_is_not_believed(void **state)
+{
+    (void)state;
+    static const samp_sampler_i iface = { .apply = unsorted_apply };
+    static bool lies[2] = { false, true };
+    enum { MAKERS = 9 };
+    for (int i = 0; i < 4 * MAKERS; i++) {
+        samp_token token[2][20];
+        samp_token_data data[2][50];
+        for (int lie = 0; lie < 2; lie++) {
+            samp_sampler *made[MAKERS] = { samp_init_top_p(0.99f, 0),
+                                           samp_init_min_p(0.2f, 3),
+                                           samp_init_typical(0.9f, 1),
+                                           samp_init_tail_free(0.9f, 1),
+                                           samp_init_top_h(0.4f, 1),
+                                           samp_init_min_k(3.0f),
+                                           samp_init_mirostat(50, 7, 5.0f, 0.1f, 100),
+                                           samp_init_adaptive_p(0.5f, 0.9f, 7),
+                                           samp_init_top_k(5) };
+            samp_sampler *s = samp_chain_init(), *last = made[i % MAKERS];
+            float logits[N];
+            row(logits, 3);
+            assert_ok(samp_set_rng(s, i / MAKERS == 2 ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX));
+            if (i / MAKERS != 1) assert_ok(samp_chain_add(s, samp_init_top_k(20)));
+            if (i / MAKERS != 1) assert_ok(samp_chain_add(s, samp_init_custom(&iface, &lies[lie])));
+            assert_ok(samp_chain_add(s, last));
+            if (i / MAKERS == 2) assert_ok(samp_set_rng(last, SAMP_RNG_PHILOX));
+            if (i / MAKERS == 3) assert_ok(samp_chain_add(s, samp_init_temp(0.7f)));
+            for (int k = 0; k < MAKERS; k++)
+                if (made[k] != last) samp_free(made[k]);
+            samp_token_data_array cur = test_array(data[lie], logits, 50);
+            unsorted_apply(&(samp_sampler){ .ctx = &lies[0] }, &cur);
+            cur.sorted = lie && i / MAKERS != 2; /* which MT19937 believes */
+            assert_ok(samp_apply(s, &cur));
+            token[lie][0] = (samp_token)cur.size;
+            samp_reset(s);
+            if (i % MAKERS < 6 || i % MAKERS == 8) assert_ok(samp_chain_add(s, samp_init_dist(5)));
+            for (int k = 1; k < 20; k++) token[lie][k] = samp_sample(s, logits, 50);
+            samp_free(s);
+        }
+        same_tokens(token[1], token[0], 20, "an array that says that it is sorted");
+        assert_memory_equal(data[1], data[0], (size_t)token[0][0] * sizeof data[0][0]);
+    }
+}
+
+/* What a user's sampler must not leave. */
+static int infinite_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    cur->data[cur->size - 1].logit = *(const float *)s->ctx;
+    cur->selected = 0;
+    return SAMP_OK;
+}
+
+static void test_custom_leaves_nan(void **state)
+{
+    (void)state;
+    static const samp_sampler_i iface = { .apply = infinite_apply };
+    float left[3] = { NAN, INFINITY, -INFINITY }, logits[N];
+    row(logits, 3);
+    for (int i = 0; i < 3; i++) {
+        samp_sampler *s = samp_chain_init();
+        assert_ok(samp_chain_add(s, samp_init_top_k(4)));
+        assert_ok(samp_chain_add(s, samp_init_custom(&iface, &left[i])));
+        samp_token token = samp_sample(s, logits, N);
+        if (i < 2)
+            assert_status(token, SAMP_E_NAN);
+        else
+            assert_true(token >= 0);
+        samp_free(s);
+    }
+}
+
 static void test_member_rng(void **state)
 {
     (void)state;
@@ -1258,6 +1343,8 @@ int main(void)
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_describe_numbers),
         cmocka_unit_test(test_member_rng),
+        cmocka_unit_test(test_sorted_is_not_believed),
+        cmocka_unit_test(test_custom_leaves_nan),
         cmocka_unit_test(test_token_behind_the_last),
         cmocka_unit_test(test_removed_rng),
     };

@@ -237,10 +237,15 @@ static void wrong_arithmetic_is_refused(void **state)
     int verified = samp_verify(chain, row, 4, &draft, SAMP_VERIFY_EXACT, &token), accepted = samp_accept(chain, 1);
     int run = samp_random_sample_run(op, work, samp_random_sample_workspace_size(op), &index, row, 0.5f, 1, 4, 1);
     const char *name = samp_isa_name(), *first = samp_isa_list(0);
+    int made = 0;
+    samp_sampler *from_params = samp_chain_from_params(&params, &made);
     int forced = samp_isa_force("scalar"), carried = samp_status(chain, NULL);
     assert_int_equal(fesetround(FE_TONEAREST), 0);
 
     assert_text(name, "none");
+    assert_status(made, SAMP_E_UNSUPPORTED);
+    assert_status(samp_status(from_params, NULL), SAMP_E_UNSUPPORTED);
+    samp_free(from_params);
     assert_null(first);
     assert_status(forced, SAMP_E_UNSUPPORTED);
     assert_status(carried, SAMP_E_UNSUPPORTED);

@@ -1267,14 +1267,19 @@ enum {
     USER_PICK_MASKED,
     USER_PICK_BEYOND,
     USER_PICK_BEFORE,
-    N_USERS
+    N_USERS,
+    USER_LEAVE_FOREIGN = N_USERS, /* last ones */
+    USER_LEAVE_TWICE,
+    USER_LEAVE_NAN,
+    N_LAST_USERS
 };
 
 static uint64_t user_calls, user_wrongs; /* of apply_gpu; of them, those that break what its comment asks for */
 
 /* Mask ids by a hash, or by what p is to the bit; or leave out every third id; or choose the smallest id; or fail; or
    leave nothing; or answer with what is no status; or leave more than there was, a NaN, an id that is no token's, or the
-   choice of what is masked, behind the last or before the first. */
+   choice of what is masked, behind the last or before the first; or choose well, and leave such an id, the same one
+   again or a NaN in another place. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -1288,7 +1293,11 @@ static int user_apply(samp_sampler *s, samp_token_data_array *cur)
     for (size_t i = 0; kind == USER_SHRINK && i < cur->size; i++)
         if (cur->data[i].id % 3 && cur->data[i].logit >= -FLT_MAX) cur->data[kept++] = cur->data[i];
     if (kind == USER_SHRINK && kept) cur->size = kept;
-    if (kind == USER_SELECT || kind == USER_PICK_MASKED) cur->selected = (int64_t)best;
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED || kind >= USER_LEAVE_FOREIGN) cur->selected = (int64_t)best;
+    samp_token_data *other = &cur->data[cur->size > 1 ? !best : best];
+    if (kind == USER_LEAVE_FOREIGN) other->id = -2;
+    if (kind == USER_LEAVE_TWICE) other->id = cur->data[best].id;
+    if (kind == USER_LEAVE_NAN) other->logit = NAN;
     if (kind == USER_PICK_BEYOND) cur->selected = (int64_t)cur->size;
     if (kind == USER_PICK_BEFORE) cur->selected = -2;
     if (kind == USER_NAN) cur->data[best].logit = NAN;
@@ -1329,9 +1338,13 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
         if (kind == USER_NAN) logits[best] = NAN;
         if (kind == USER_FOREIGN) ids[best] = best % 2 ? -2 : SAMP_MAX_VOCAB;
         if (kind == USER_PICK_MASKED) logits[best] = -INFINITY;
+        int32_t other = size > 1 ? !best : best;
+        if (kind == USER_LEAVE_FOREIGN) ids[other] = -2;
+        if (kind == USER_LEAVE_TWICE) ids[other] = ids[best];
+        if (kind == USER_LEAVE_NAN) logits[other] = NAN;
     }
     d->size = kind == USER_EMPTY ? 0 : (size_t)kept + (kind == USER_GROW);
-    if (kind == USER_SELECT || kind == USER_PICK_MASKED) d->selected = best;
+    if (kind == USER_SELECT || kind == USER_PICK_MASKED || kind >= USER_LEAVE_FOREIGN) d->selected = best;
     if (kind == USER_PICK_BEYOND) d->selected = size;
     if (kind == USER_PICK_BEFORE) d->selected = -2;
     if (kind == USER_NO_STATUS) return 3;
@@ -1345,13 +1358,12 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS];
-    for (int i = 0; i < N_USERS; i++) kinds[i] = i;
+    static int kinds[N_LAST_USERS];
+    for (int i = 0; i < N_LAST_USERS; i++) kinds[i] = i;
     samp_sampler *chain = samp_chain_init();
-    int last = percent(s, 80) ? N_USERS : percent(s, 70) ? USER_SELECT : (int)below(s, N_USERS);
+    int last = percent(s, 80) ? -1 : percent(s, 50) ? USER_SELECT : (int)below(s, N_LAST_USERS);
     /* which error it is, if one masks all and the last one is wrong, is not promised */
-    const uint64_t first = last < N_USERS && last != USER_SELECT ? USER_SHRINK
-                                                                 : below(s, percent(s, 10) ? N_USERS : 3);
+    const uint64_t first = last >= 0 && last != USER_SELECT ? USER_SHRINK : below(s, percent(s, 10) ? N_USERS : 3);
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 20)) samp_chain_add(chain, make_kind(s, SAMPI_LOGIT_BIAS, n));
     const bool early = percent(s, 30); /* p is made before the cut, and not anew by it */
@@ -1365,13 +1377,14 @@ static samp_sampler *user_chain(source *s, size_t n)
     if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
     /* another one of the user's might take it away before anybody sees it, or err itself */
     const bool leaves = first == USER_NAN || first == USER_FOREIGN;
-    if (leaves) last = N_USERS;
+    if (leaves) last = -1;
     if (last == USER_FOREIGN) last = USER_SELECT;
     if (percent(s, 40) && !leaves) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[first % 3]));
-    if (last < N_USERS)
+    if (last >= 0)
         samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[last]));
     else
         samp_chain_add(chain, make_kind(s, make_selector(s), n));
+    if (last >= 0 && percent(s, 40)) samp_chain_add(chain, samp_init_temp(1.0f)); /* off */
     return chain;
 }
 
@@ -1705,11 +1718,14 @@ static bool errors(void)
     CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_EMPTY);
     CHECK(samp_get_position(rows[0]) == 0);
     for (int i = 0; i < 100; i++) data[i] = 0.0f;
-    custom spoil = { CUSTOM_SPOIL, 1, -1 }; /* a sampler that is off looks for NaN all the same */
+    custom spoil = { CUSTOM_SPOIL, 1, -1 }; /* NaN, behind it one that is off, or none */
     samp_sampler *spoilt[2] = { chain_of(samp_init_top_k(3), custom_make(spoil), samp_init_top_k(0)),
                                 chain_of(samp_init_top_k(3), custom_make(spoil), NULL) };
-    CHECK(samp_gpu_sample_batch(gpu, spoilt, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN &&
-          out[1] == SAMP_E_UNSUPPORTED);
+    CHECK(samp_gpu_sample_batch(gpu, spoilt, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN && out[1] == SAMP_E_NAN);
+    size_t used = 0; /* what has no size stays without one */
+    sampi_gpu_reserve(NULL, &used, SIZE_MAX / 4, 8);
+    sampi_gpu_reserve(NULL, &used, 1, 1);
+    CHECK(used == SIZE_MAX);
     samp_free(spoilt[0]), samp_free(spoilt[1]);
     samp_free(rows[0]), samp_free(rows[1]);
     samp_gpu_free(gpu);
