@@ -3012,7 +3012,7 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
     __m512i all = (__m512i)v, turned = SAMPI_X86(shuffle_i64x2, all, all, 0x4E);
-    return sampi_hsumq_avx2((sampi_q_avx2)_mm512_castsi512_si256(_mm512_add_epi64(all, turned)));
+    return sampi_hsumq_avx2((sampi_q_avx2)SAMPI_X86(extracti64x4_epi64, _mm512_add_epi64(all, turned), 0));
 }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
