@@ -294,16 +294,20 @@ $(B)/schema_walks: tests/schema_walks.c tests/schema_cases.h tests/source.h samp
 $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
+# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
 FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
-fuzz/chain: RANDOM_INPUTS := 20000
-fuzz/calls: RANDOM_INPUTS := 10000
-fuzz/batch: RANDOM_INPUTS := 500
-fuzz/state fuzz/kv fuzz/llama: RANDOM_INPUTS := 5000
-fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
-fuzz/shard_merge: RANDOM_INPUTS := 5000
+fuzz/calls: RANDOM_INPUTS := 800000
+fuzz/chain: RANDOM_INPUTS := 180000
+fuzz/batch: RANDOM_INPUTS := 3300
+fuzz/state: RANDOM_INPUTS := 190000
+fuzz/kv: RANDOM_INPUTS := 230000
+fuzz/llama: RANDOM_INPUTS := 90000
+fuzz/grammar_text: RANDOM_INPUTS := 40000000
+fuzz/grammar_walk: RANDOM_INPUTS := 50000
+fuzz/grammar_saved: RANDOM_INPUTS := 280000
+fuzz/shard_merge: RANDOM_INPUTS := 230000
 
 # those that take longer to compile than to run
 $(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
