@@ -900,7 +900,6 @@ static void test_removed_rng(void **state)
     }
 }
 
-/* A member may be given another source than its chain's; a clone keeps that. */
 /* Masks the first candidate and raises the last one, the array as in order as before: *ctx tells whether it says so. */
 static int unsorted_apply(samp_sampler *s, samp_token_data_array *cur)
 {
@@ -986,6 +985,7 @@ static void test_custom_leaves_nan(void **state)
     }
 }
 
+/* A member may be given another source than its chain's; a clone keeps that. */
 static void test_member_rng(void **state)
 {
     (void)state;
