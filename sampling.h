@@ -2416,10 +2416,14 @@ static uint16_t sampi_f32_to_f16(float x)
 }
 #endif
 
+/* The dtype of a row that is an array: its elements are the logits of candidates. */
+#define SAMPI_CANDIDATE ((samp_dtype)15)
+
 /* Element i of a row as given. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
+    if (dtype == SAMPI_CANDIDATE) return ((const samp_token_data *)x)[i].logit;
     if (dtype == SAMP_F16) return sampi_f16_to_f32(((const uint16_t *)x)[i]);
     if (dtype == SAMP_BF16) return sampi_bf16_to_f32(((const uint16_t *)x)[i]);
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
@@ -2525,8 +2529,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), or of x / r, masked elements as they are. out == x is fine.
      adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
-     split     x [n] = the logits of candidates; unless line is NULL, line [16 * ceil(n / 256)] and *top what maxima
-               makes of these. Returns: are all ids >= 0, each larger than the one before?
+     survey    line [16 * ceil(n / 256)] and *top are what maxima makes of the logits of candidates, which go to x [n]
+               too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
@@ -2584,7 +2588,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, bool divided, float *out);
     void (*adapt)(float *e, size_t n, float sum, float aim);
-    bool (*split)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
+    bool (*survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
@@ -2621,7 +2625,8 @@ typedef struct sampi_kernels {
 /* ================================================================================================== >>scalar
    The kernels one element at a time: the reference that >>kernels' contract is read against and the others are tested
    against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
-   fma, which is slow where the CPU has none. Behind it the other sets are compiled, by including this file. */
+   fma, which is slow where the CPU has none. Cold are those that no other set's kernels call. Behind it these
+   sets are compiled, by including this file. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -2630,7 +2635,8 @@ static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, c
     return n;
 }
 
-static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+static SAMPI_COLD float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                                            float *line)
 {
     float max = -INFINITY, buf[SAMPI_LINE];
     bool nan = false;
@@ -2647,7 +2653,7 @@ static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t
     return nan ? NAN : max;
 }
 
-static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, double *z, double *s)
+static SAMPI_COLD void sampi_sweep_scalar(const float *x, size_t n, float r, float max, double *z, double *s)
 {
     *z = *s = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -2659,7 +2665,7 @@ static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, dou
     }
 }
 
-static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *moment)
+static SAMPI_COLD void sampi_moments_scalar(const float *x, size_t n, float pivot, double *moment)
 {
     moment[0] = moment[1] = moment[2] = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -2709,7 +2715,7 @@ static size_t sampi_count_scalar(const float *x, size_t n, float floor)
     return count;
 }
 
-static uint64_t sampi_weights_scalar(const float *x, size_t n, float max, uint64_t *w, double *e)
+static SAMPI_COLD uint64_t sampi_weights_scalar(const float *x, size_t n, float max, uint64_t *w, double *e)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
@@ -2734,8 +2740,8 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
     return mass;
 }
 
-static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
-                              sampi_sums *sums)
+static SAMPI_COLD void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
+                                         sampi_sums *sums)
 {
     (void)with_s; /* no dearer */
     for (size_t i = 0; i < n; i++) {
@@ -2746,7 +2752,8 @@ static void sampi_sums_scalar(const float *x, size_t n, float r, float max, floa
     }
 }
 
-static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
+static SAMPI_COLD void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float floor,
+                                             uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
         if (i % SAMPI_TILE == 0) tile[i / SAMPI_TILE] = 0;
@@ -2764,25 +2771,19 @@ static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
     for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
 }
 
-static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x, float *line, float *top)
-{
-    bool ascend = true;
-    samp_token last = -1;
-    for (size_t i = 0; i < n; i++) {
-        ascend &= d[i].id > last;
-        last = d[i].id;
-        x[i] = d[i].logit;
-    }
-    if (line) *top = sampi_maxima_scalar(x, SAMP_F32, NULL, n, line);
-    return ascend;
-}
-
 /* Is each id larger than the one before? */
-static bool sampi_ascends(const samp_token_data *d, size_t n)
+static SAMPI_CALLED bool sampi_ascends(const samp_token_data *d, size_t n)
 {
     size_t i = 1;
     while (i < n && d[i].id > d[i - 1].id) i++;
     return i >= n;
+}
+
+static SAMPI_COLD bool sampi_survey_scalar(const samp_token_data *d, size_t n, float *x, float *line, float *top)
+{
+    if (x) (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, 0, n, x);
+    *top = sampi_maxima_scalar(d, SAMPI_CANDIDATE, NULL, n, line);
+    return n == 0 || (d->id >= 0 && sampi_ascends(d, n));
 }
 
 static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
@@ -3009,6 +3010,17 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
     return _mm512_mask_permutexvar_ps(first, 0xF800, (V(raw))at, d[2]);
 }
+SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
+{
+    static const uint16_t logits[3] = { 0x2492, 0x9249, 0x4924 }, rest[3] = { 0x4924, 0x2492, 0x9249 };
+    SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
+    {
+        V(i) at = (V(loadi)(SAMPI_STEP) + V(alli)(16 * (uint32_t)k)) * V(alli)(171) >> 9; /* a third */
+        V(raw) from = _mm512_mask_add_epi32((V(raw))at, rest[k], (V(raw))at, (V(raw))V(alli)(16));
+        __mmask16 in = (__mmask16)(with_p ? logits[k] | rest[k] : logits[k]);
+        _mm512_mask_storeu_ps((float *)(void *)d + 16 * k, in, SAMPI_X86(permutex2var_ps, l, from, p));
+    }
+}
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
     __m512i all = (__m512i)v, turned = SAMPI_X86(shuffle_i64x2, all, all, 0x4E);
@@ -3221,10 +3233,20 @@ SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hs
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v) /* a NaN stays: NEON tells it nowhere else */
     { float max = v[0]; for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; return max; }
+SAMPI_OP void V(threes)(const samp_token_data *x, V(f) * d)
+{
+    const float *at = (const float *)(const void *)x;
+    for (int k = 0; k < 3; k++) d[k] = V(stay)(V(load)(at + SAMPI_W * k)); /* else gcc loads each twice */
+}
 SAMPI_OP V(f) V(plain)(const void *x, samp_dtype dtype, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
     const double *wide = (const double *)x + i;
+    if (dtype == SAMPI_CANDIDATE) {
+        V(f) d[3];
+        V(threes)((const samp_token_data *)x + i, d);
+        return V(field)(d, 1);
+    }
     if (dtype == SAMP_F16) return V(f16)(half);
     if (dtype == SAMP_BF16) return (V(f))(V(u16)(half) << 16);
     if (dtype == SAMP_F64) return V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
@@ -3249,6 +3271,15 @@ SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p);
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n - ((V(i))a + (V(i))b); }
 SAMPI_OP V(t) V(tally4)(V(t) n, const V(m) * in) { return V(tally)(V(tally)(n, in[0], in[1]), in[2], in[3]); }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
+SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
+{
+    const V(f) both[2] = { V(zip)(l, p, 0), V(zip)(l, p, 1) };
+    if (with_p) {
+        SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W; k++) memcpy(&d[k].logit, (const char *)both + 8 * k, 8);
+    } else {
+        SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W; k++) d[k].logit = l[k];
+    }
+}
 #endif
 /* clang-format on */
 
@@ -3303,6 +3334,7 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
 SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
     SAMPI_TIDY
+    if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
     if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
@@ -3348,6 +3380,16 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *nan = bad;
 }
 
+/* Of floats, as most are, and what becomes of max and nan at the end: called. */
+SAMPI_T static SAMPI_CALLED void V(plain_lines)(const float *x, size_t tiles, float *line, V(f) * max, V(m) * nan)
+{
+    V(lines)(x, SAMP_F32, NULL, tiles, line, max, nan);
+}
+SAMPI_T static SAMPI_CALLED float V(top_of)(const V(f) * max, const V(m) * nan)
+{
+    return V(any)(*nan) ? NAN : V(hmax)(*max);
+}
+
 /* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
    and so does what would else take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
@@ -3376,10 +3418,10 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
             if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
             if (kind != 2 || dtype != SAMP_F32)
                 V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room), at = room;
-            V(lines)(at, SAMP_F32, NULL, tiles, line, &max, &nan);
+            V(plain_lines)((const float *)at, tiles, line, &max, &nan);
         }
     }
-    return V(any)(nan) ? NAN : V(hmax)(max);
+    return V(top_of)(&max, &nan);
 }
 
 /* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
@@ -3732,56 +3774,51 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; else the ids decide one by one. A tile's lines are folded while they
-   are near. */
-SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
+/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, four
+   tiles at a time. */
+SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
-    V(f) max = V(all)(-INFINITY);
+    V(f) max = V(all)(-INFINITY), v[3];
     V(m) nan = V(unord)(max, max);
-    size_t i = 0, folded = 0;
-    for (size_t end = 0; end < n;) {
-        end = n - end < SAMPI_TILE ? n : end + SAMPI_TILE;
-        for (; i + SAMPI_W <= end; i += SAMPI_W) {
-            const float *at = (const float *)(const void *)(d + i);
-            V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
-            SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
+    enum { most = 4 * SAMPI_TILE };
+    float buf[most], room[SAMPI_TILE];
+    size_t i = 0;
+    for (size_t at = 0, len; at < n; at += len, line += most / SAMPI_LINE) {
+        float *l = x ? x + at : buf;
+        len = n - at < most ? n - at : most;
+        for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
+            V(threes)(d + i, v);
             other |= (V(i))V(field)(v, 0) ^ next;
             next += V(alli)(SAMPI_W);
-            V(store)(x + i, V(field)(v, 1));
+            V(store)(l + (i - at), V(field)(v, 1));
         }
-        if (!line || end - folded < SAMPI_TILE) continue;
-        V(lines)(x + folded, SAMP_F32, NULL, 1, line + folded / SAMPI_LINE, &max, &nan);
-        folded = end;
+        const size_t left = len % SAMPI_TILE, whole = len - left;
+        (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
+        V(plain_lines)(l, whole / SAMPI_TILE, line, &max, &nan);
+        if (left) V(plain_lines)(V(pad)(l + whole, left, room, SAMPI_TILE), 1, line + whole / SAMPI_LINE, &max, &nan);
     }
-    bool ascend = sampi_split_scalar(d + i, n - i, x + i, NULL, NULL);
-    if (i > 0) ascend &= d->id >= 0 && (i == n || d[i].id > d[i - 1].id);
-    if (i > 0 && (d[i - 1].id < d->id || V(hsumq)(V(pairs)(other)) != 0)) ascend &= sampi_ascends(d, i);
-    if (!line) return ascend;
-    V(f) rest = V(all)(V(maxima)(x + folded, SAMP_F32, NULL, n - folded, line + folded / SAMPI_LINE));
-    *top = V(any)(nan | V(unord)(rest, rest)) ? NAN : V(hmax)(V(max)(max, rest));
-    return ascend;
+    *top = V(top_of)(&max, &nan);
+    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
+    return n == 0 || (d->id >= 0 && sampi_ascends(d + i - 1, n - i + 1));
 }
 
-#if SAMPI_W < 16
 SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     SAMPI_TIDY
     const double off = 1.0 / ((uint64_t)1 << 50);
     const V(d) low = V(alld)((1.0 - off) / sum), high = V(alld)((1.0 + off) / sum);
     size_t i = 0;
-    for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
-        V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) a = V(load)(l + i), b = p ? V(load)(p + i) : a;
         V(d) first = V(widen)(b, 0), second = V(widen)(b, 1);
-        if (sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
+        if (p && sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
             b = V(narrow)(first / V(alld)(sum), second / V(alld)(sum));
-        for (int k = 0; k < 2; k++) both[k] = V(zip)(a, b, k);
-        SAMPI_UNROLL_8 for (size_t k = 0; k < SAMPI_W; k++) memcpy(&d[i + k].logit, (const char *)both + 8 * k, 8);
+        V(place)(d + i, a, b, p != NULL);
     }
     sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
-#endif
 
 #if SAMPI_W > 4
 /* e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
@@ -3909,14 +3946,13 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-/* With four lanes libm's expf is as fast; put is limited by memory, 16 lanes save no more than eight. So two sets are
-   named besides the own one: whose put is used, and whose expf. */
-#define SAMPI_KERNELS(name, isa, write, long)                                                                        \
+/* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
+#define SAMPI_KERNELS(name, isa, long)                                                                               \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
-            sampi_split_##isa, sampi_put_##write, sampi_expf_##long, sampi_climb_##isa SAMPI_KERNEL_RACE(isa)        \
+            sampi_survey_##isa, sampi_put_##isa, sampi_expf_##long, sampi_climb_##isa SAMPI_KERNEL_RACE(isa)         \
     }
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_KERNEL_RACE(isa) , sampi_race_##isa
@@ -3926,30 +3962,30 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS("scalar", scalar, scalar, scalar),
+    SAMPI_KERNELS("scalar", scalar, scalar),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS("generic", generic, generic, scalar),
+    SAMPI_KERNELS("generic", generic, scalar),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS("sse2", sse2, sse2, scalar),
+    SAMPI_KERNELS("sse2", sse2, scalar),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS("avx2", avx2, avx2, avx2),
+    SAMPI_KERNELS("avx2", avx2, avx2),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS("avx512", avx512, avx2, avx512),
+    SAMPI_KERNELS("avx512", avx512, avx512),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS("neon", neon, neon, scalar),
+    SAMPI_KERNELS("neon", neon, scalar),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS("wasm", wasm, wasm, scalar),
+    SAMPI_KERNELS("wasm", wasm, scalar),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
 /* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
-static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar, scalar);
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar);
 
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
@@ -4114,14 +4150,14 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
    one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
-    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE], max;
+    float line[SAMPI_TILE / SAMPI_LINE], max;
     if (!cur->data) return SAMP_E_NULL;
     if (cur->size == 0) return SAMP_E_EMPTY;
     if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     bool any = false;
     for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
         size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        (void)k->split(cur->data + at, n, x, line, &max);
+        (void)k->survey(cur->data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
         any |= max >= -FLT_MAX;
     }
@@ -4315,7 +4351,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-    (void)sampi_use()->split(cur->data + at, n, x, NULL, NULL);
+    (void)sampi_use()->fetch(cur->data, SAMPI_CANDIDATE, NULL, at, n, x);
     return n;
 }
 
@@ -8604,7 +8640,7 @@ static bool sampi_has_doubled_few(const samp_token_data_array *cur)
 
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
-static bool sampi_has_doubled_id(const samp_token_data_array *cur)
+static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
 {
     enum { WINDOW = 1 << 16 };
     uint32_t seen[WINDOW / 32];
@@ -8634,10 +8670,10 @@ static SAMPI_COLD int sampi_run_custom(sampi_sampler *s, samp_token_data_array *
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
     bool ascending = true;
-    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE], max;
+    float line[SAMPI_TILE / SAMPI_LINE], max;
     for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
         n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        bool in_order = sampi_use()->split(data + at, n, x, line, &max);
+        bool in_order = sampi_use()->survey(data + at, n, NULL, line, &max);
         if (!(max <= FLT_MAX)) return SAMP_E_NAN;
         for (size_t i = in_order ? at + n - 1 : at; i < at + n; i++)
             if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
@@ -9268,7 +9304,7 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
      logits   * under MT19937 e^(l - max), and buckets of logits
-     own      * the logits of an array (>>apply), or of a row that is its own (sampi_flatten)
+     own      * a copy of an array's logits (>>apply), or those of a row that is its own (sampi_flatten)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -9451,7 +9487,8 @@ static float sampi_present(const sampi_row *row, size_t i)
     const sampi_change *change = row->work->change;
     size_t c = sampi_change_at(row, (samp_token)i);
     if (c < row->n_change && change[c].id == (samp_token)i) return change[c].x;
-    return row->array ? row->x[i] : sampi_element_at(row, i) + 0.0f;
+    float x = sampi_element_at(row, i);
+    return row->array ? x : x + 0.0f;
 }
 
 /* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
@@ -12400,10 +12437,11 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 
 /* =================================================================================================== >>apply
    samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
-   there faster. Its logits are split off once, checked in the same pass, and become a dense row of >>fast ("the view"
-   is open), whose ids are indices in the array. Samplers work on that row for as long as it tells what their steps
-   would make of the array; then the array is written in one pass (the view is closed), and the next sampler opens it
-   anew, or, where few or sorted candidates are left, goes step by step.
+   there faster. One pass checks it and finds the maxima of its lines; then it is a dense row of >>fast ("the view" is
+   open), whose ids are indices in the array. The logits stay where they are, as a dtype of their own; but where a
+   sampler will ask for all of them they were copied in that pass. Samplers work on the row for as long as it tells what
+   their steps would make of the array; then the array is written in one pass (the view is closed), and the next sampler
+   opens it anew, or, where few or sorted candidates are left, goes step by step.
 
    While the view is open the array is as it was, and these hold:
      - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
@@ -12428,13 +12466,34 @@ typedef struct sampi_view {
     uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
 } sampi_view;
 
-/* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
+/* The first of s that is on and does more than to set or scale logits; or NULL. */
+static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
+    const unsigned edits = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY | 1u << SAMPI_TEMP;
+    const sampi_sampler *first = NULL;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
+        first = sampi_first_cut(s->u.chain.item[i]);
+    return sampi_is_chain(s) || s->off || edits >> s->kind & 1 ? first : s;
+}
+
+/* Does s look at few of n logits, those of lines with a large maximum? */
+static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
+{
+    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY || s->kind == SAMPI_MIN_P) return true;
+    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
+}
+
+/* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
+   SAMPI_DECLINED: it is none for a view, and may be a bad one. */
+static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
+{
+    const bool is_llama = s->rng == SAMP_RNG_MT19937;
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
+    const sampi_sampler *first = sampi_first_cut(s);
+    const bool copies = first ? !sampi_looks_at_few(first, n) : s != view->outer; /* else nothing comes behind */
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
     view->own = *work;
@@ -12446,8 +12505,9 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
     row->array = view->cur;
     row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
-    sampi_set_tokens(row, work->own, NULL, n);
-    if (!row->k->split(d, n, work->own, work->line, &row->top)) return SAMPI_DECLINED;
+    sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
+    if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
+    if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
     if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
     view->drops = view->sorts = false;
     view->order = SAMPI_BY_LOGIT;
@@ -12570,7 +12630,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->z = sampi_view_exps(view, n, sums->max, &e);
     }
     if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
-        row->x != row->work->own)
+        (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, n, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -12784,7 +12844,7 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     const sampi_kernels *k = sampi_use();
     const samp_token_data_array *cur = view->cur;
     float *x = view->work->own, *e = view->work->logits;
-    (void)k->split(cur->data, cur->size, x, NULL, NULL);
+    (void)k->fetch(cur->data, SAMPI_CANDIDATE, NULL, 0, cur->size, x);
     (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
     double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
     k->put(cur->data, cur->size, x, e, sum);
@@ -12868,7 +12928,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = s->rng == SAMP_RNG_MT19937;
-    if (!view->is_open) status = sampi_open_view(view, is_llama);
+    if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
@@ -12914,12 +12974,12 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
-/* Alone, these take less time by their steps than by a view; those that look for tokens where most are at their ids. */
+/* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
     const unsigned kinds = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY;
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
-    return !s->off && (s->kind == SAMPI_TEMP || (is_dense && kinds >> s->kind & 1));
+    return !s->off && is_dense && kinds >> s->kind & 1;
 }
 
 /* As in the steps, the array is checked before anything is counted as an edit or written. */
@@ -12932,7 +12992,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     sampi_view view = sampi_make_view(s, &s->work, cur);
     view.ordinal[SAMPI_CHAIN] = s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);

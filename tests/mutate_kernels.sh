@@ -58,16 +58,16 @@ fast|neon|V(fmad)|the sum is left out|s/vfmaq_f64(c, a, b)/vmulq_f64(a, b)/
 fast|generic|V(max)|the smaller one|s/a\[k\] > b\[k\]/a[k] < b[k]/
 fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
-fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
-math|avx2|V(split)|no look at ids|s/other |= .*;//
+math|scalar|sampi_survey_scalar|no look at ids|s/ && sampi_ascends(d, n)//
+math|avx2|V(survey)|no look at ids|s/other |= .*;//
 math|avx2|V(field)|logits are p|s/\* 3 + (uint32_t)w/* 3 + (uint32_t)(w + w)/
 math|avx2|V(field)|the lanes beside|s/(8 - w)/(8 - w - w)/
-math|avx2|V(split)|the rest is not compared with what is before it|s/(i == n ||.*);/true;/
+math|avx2|V(survey)|the rest is not compared with what is before it|s/d + i - 1, n - i + 1/d + i, n - i/
 math|avx2|sampi_ascends|>= instead of >|s/\.id > d/.id >= d/
-math|sse2|V(split)|ids that run out of numbers|s/d\[i - 1\].id < d->id || //
-math|avx2|V(split)|a negative first id|s/d->id >= 0 \&\& //
-math|avx512|V(split)|the lines of all tiles in one place|s/line + folded \/ SAMPI_LINE, \&max/line, \&max/
-math|sse2|V(split)|the rest's maximum is lost|s/V(max)(max, rest)/max/
+math|sse2|V(survey)|ids that run out of numbers|s/d\[i - 1\].id < 0/false/
+math|avx2|V(survey)|a negative first id|s/d->id >= 0/true/
+math|avx512|V(survey)|the lines of all tiles in one place|s/line + whole \/ SAMPI_LINE/line/
+math|sse2|V(survey)|the rest is lost|s/V(pad)(l + whole, left,/V(pad)(l + whole, left - 1,/
 math|avx512|V(field)|logits are p|s/(uint32_t)w/(uint32_t)(w + w)/
 math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
 math|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
@@ -77,6 +77,9 @@ fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
 math|avx2|V(put)|the product is taken in doubt too|s/b = V(narrow)(first.*;/b = b;/
 fast|avx2|V(put)|one half twice|s/second, low/first, low/
 fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
+math|avx512|V(place)|another third|s/0x9249, 0x4924 }, rest/0x4924, 0x9249 }, rest/
+math|avx512|V(place)|p is written too|s/with_p ? .*);/logits[k] | rest[k]);/
+math|generic|V(place)|one logit for all|s/l\[k\];/l[0];/
 fast|avx2|V(put)|upper halves are left|s/SAMPI_TIDY//
 fast|avx512|V(collect)|upper halves are left|s/SAMPI_TIDY//
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/

@@ -1035,9 +1035,37 @@ static void test_quotients_near_the_middle(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+/* Logits, or logits and p, of candidates among others: no byte beside these is another one. */
+static void test_put_leaves_the_rest(void **state)
+{
+    enum { MOST = 70, MORE = 3 };
+    samp_token_data d[MOST + 2 * MORE], want[MOST + 2 * MORE];
+    float l[MOST], p[MOST];
+    source rng = source_stream(6);
+    (void)state;
+    for (size_t c = 0; c < 4 * (MOST + 1); c++) {
+        const size_t n = c / 4;
+        const double sum = c % 2 ? 1.0 : 3.0;
+        for (size_t i = 0; i < n; i++) l[i] = (float)(8.0 * uniform(&rng) - 4.0), p[i] = (float)uniform(&rng);
+        for (int i = 0; samp_isa_list(i); i++) {
+            for (size_t j = 0; j < MOST + 2 * MORE; j++)
+                d[j] = (samp_token_data){ (samp_token)(1000 + j), 77.0f, 0.25f };
+            memcpy(want, d, sizeof d);
+            for (size_t j = 0; j < n; j++) {
+                want[MORE + j].logit = l[j];
+                if (c % 4 < 2) want[MORE + j].p = (float)((double)p[j] / sum);
+            }
+            assert_ok(samp_isa_force(samp_isa_list(i)));
+            sampi_use()->put(d + MORE, n, l, c % 4 < 2 ? p : NULL, sum);
+            assert_memory_equal(d, want, sizeof d);
+        }
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* Ids that ascend, by one or with gaps, but for one at each place of a vector, of a tile and of the rest behind, and such
    as run out of numbers: the same answer from every set; and the logits, with their lines' maxima, or a NaN among them. */
-static void test_split_sees_every_id(void **state)
+static void test_survey_sees_every_id(void **state)
 {
     enum { SHORT = 41, MOST = SAMPI_TILE + SHORT };
     static samp_token_data all[MOST];
@@ -1062,10 +1090,10 @@ static void test_split_sees_every_id(void **state)
             if (at < n) all[at].id = (samp_token)wrong[c / 12 / SHORT / (SHORT + 1)];
             if (has_nan) all[at].logit = NAN;
             for (size_t j = 0; j < n; j++) ascend &= all[j].id > (j ? all[j - 1].id : -1);
-            assert_true(sampi_use()->split(all, n, x, c % 7 ? line : NULL, &top) == ascend);
+            assert_true(sampi_use()->survey(all, n, c % 7 ? x : NULL, line, &top) == ascend);
+            if (c % 7 == 0) (void)sampi_use()->fetch(all, SAMPI_CANDIDATE, NULL, 0, n, x);
             for (size_t j = 0; j < n; j++) assert_true(x[j] == all[j].logit || (has_nan && j == at));
             answers[ascend]++;
-            if (c % 7 == 0) continue;
             assert_true(has_nan == (top != top));
             float max = -INFINITY;
             for (size_t j = 0; j < n && !has_nan; j += SAMPI_LINE) {
@@ -1103,7 +1131,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_exact_kernels_agree),
         cmocka_unit_test(test_collect_agrees),
         cmocka_unit_test(test_quotients_near_the_middle),
-        cmocka_unit_test(test_split_sees_every_id),
+        cmocka_unit_test(test_put_leaves_the_rest),
+        cmocka_unit_test(test_survey_sees_every_id),
         cmocka_unit_test(test_sigma),
         cmocka_unit_test(test_draw),
         cmocka_unit_test(test_proposals),
