@@ -2610,9 +2610,21 @@ typedef struct sampi_kernels {
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
 
-/* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
-   algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
-#define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
+/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
+   gives the same float with fma and without for all x but one, found by trying all. */
+#define SAMPI_EXPF_3   1.6938359250920212e-06
+#define SAMPI_EXPF_2   0.00023459809789509004
+#define SAMPI_EXPF_1   0.021660849396613134
+#define SAMPI_EXPF_ODD (-63.0994606f)
+static const uint64_t SAMPI_EXPF_TABLE[32] = {
+    0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
+    0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
+    0x3FEEDEA64C123422, 0x3FEECE086061892D, 0x3FEEBFDAD5362A27, 0x3FEEB42B569D4F82, 0x3FEEAB07DD485429,
+    0x3FEEA47EB03A5585, 0x3FEEA09E667F3BCD, 0x3FEE9F75E8EC5F74, 0x3FEEA11473EB0187, 0x3FEEA589994CCE13,
+    0x3FEEACE5422AA0DB, 0x3FEEB737B0CDC5E5, 0x3FEEC49182A3F090, 0x3FEED503B23E255D, 0x3FEEE89F995AD3AD,
+    0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
+    0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
+};
 
 /* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
    is the rounding of a product where there is no fma, that of a share by a few roundings more. */
@@ -3010,6 +3022,14 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w) /* indices count modulo the lanes 
     V(f) first = SAMPI_X86(permutex2var_ps, d[0], (V(raw))at, d[1]);
     return _mm512_mask_permutexvar_ps(first, 0xF800, (V(raw))at, d[2]);
 }
+SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
+{
+    V(raw) t[4], in = (V(raw))at;
+    for (int k = 0; k < 4; k++) t[k] = (V(raw))V(loadq)(table + 8 * k);
+    __mmask8 upper = _mm512_test_epi64_mask(in, (V(raw))V(allq)(16));
+    V(raw) low = SAMPI_X86(permutex2var_epi64, t[0], in, t[1]), high = SAMPI_X86(permutex2var_epi64, t[2], in, t[3]);
+    return (V(q))_mm512_mask_mov_epi64(low, upper, high);
+}
 SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 {
     static const uint16_t logits[3] = { 0x2492, 0x9249, 0x4924 }, rest[3] = { 0x4924, 0x2492, 0x9249 };
@@ -3058,6 +3078,8 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to ma
 SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
+SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
+    { V(q) v; for (int k = 0; k < SAMPI_W / 2; k++) v[k] = table[at[k] % 32]; return v; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
 {
     static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
@@ -3821,41 +3843,45 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 }
 
 #if SAMPI_W > 4
-/* e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
-static SAMPI_CALLED void V(ask)(const float *x, float *e, const float *up, int n)
+/* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
+   known by ==. Called, as it is rare. */
+static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
-        if (e[k] != up[k]) e[k] = expf(x[k]);
+        if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_ODD + 1e-5f) e[k] = expf(l[k]);
 }
 
-/* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
+/* As it is published: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2], the first from a table, the
+   second a polynomial of f; in double, and rounded at the end. Below -104 that is 0. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     SAMPI_TIDY
-    const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
-    const V(f) low = V(all)(-FLT_MAX);
-    V(d) sum = zero, d[4], y[4];
-    float at[2 * SAMPI_W], up[2 * SAMPI_W];
+    const V(d) by = V(alld)(32.0 * SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT), one = V(alld)(1.0);
+    const V(d) c3 = V(alld)(SAMPI_EXPF_3), c2 = V(alld)(SAMPI_EXPF_2), c1 = V(alld)(SAMPI_EXPF_1);
+    const V(f) low = V(all)(-FLT_MAX), odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_ODD + 1e-5f);
+    V(d) sum = V(alld)(0.0), d[4], s[4], f[4], y[4];
+    V(f) l[2], rounded;
+    V(m) asks[2];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
-        V(f) l[2];
-        V(m) differ[2];
         V(take)(x + i, n - i, 2, l);
         for (int k = 0; k < 2; k++) {
             V(f) finite = V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX));
             if (t != 1.0f) l[k] = V(select)(V(ge)(l[k], low), finite, l[k]);
-            l[k] = l[k] - V(all)(max);
-            V(store)(at + SAMPI_W * k, l[k]);
+            l[k] = V(max)(l[k] - V(all)(max), V(all)(-110.0f));
+            asks[k] = V(lt_and)(V(ge)(l[k], odd), l[k], next);
         }
-        (void)V(exp)(l, zero, 4, d, y);
+        SAMPI_FOUR d[k] = V(widen)(l[k / 2], k % 2);
+        SAMPI_FOUR s[k] = V(fmad)(d[k], by, shift);
+        SAMPI_FOUR f[k] = V(fmad)(d[k], by, shift - s[k]);
+        SAMPI_FOUR s[k] = (V(d))(V(lookup)(SAMPI_EXPF_TABLE, (V(q))s[k]) + ((V(q))s[k] << 47));
+        SAMPI_FOUR y[k] = V(fmad)(c1, f[k], one);
+        SAMPI_FOUR y[k] = V(fmad)(V(fmad)(c3, f[k], c2), f[k] * f[k], y[k]) * s[k];
         for (int k = 0; k < 2; k++) {
-            V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
-            V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
-            V(store)(e + i + SAMPI_W * k, down);
-            V(store)(up + SAMPI_W * k, above);
-            differ[k] = V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above);
+            rounded = V(narrow)(y[2 * k], y[2 * k + 1]);
+            V(store)(e + i + SAMPI_W * k, rounded);
+            sum += V(widen)(rounded, 0) + V(widen)(rounded, 1);
         }
-        if (V(any)(differ[0] | differ[1])) V(ask)(at, e + i, up, 2 * SAMPI_W);
-        for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
+        if (__builtin_expect(V(any)(asks[0] | asks[1]), 0)) V(ask)((const float *)l, e + i, 2 * SAMPI_W);
     }
     return V(hsum)(sum);
 }
@@ -11208,14 +11234,17 @@ static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
     return sum;
 }
 
-/* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
-   computes in float shows in a few of these numbers. Asked once for a workspace. */
+/* Do the kernels give libm's expf? Another algorithm shows in a few of these numbers, one that rounds e^x correctly in
+   the first eight. Asked once for a workspace. */
 typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
 static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
+    static const float near_the_middle[8] = { -9.63555503e-05f, -0.00162497989f, -0.00327691319f, -0.00585649349f,
+                                              -0.0109626632f,   -0.0179022551f,  -0.0352634974f,  -0.0572585091f };
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
         for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        if (tile == 0) memcpy(x, near_the_middle, sizeof near_the_middle);
         (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
         for (int i = 0; i < SAMPI_TILE; i++)
             if (e[i] != expf(x[i])) work->libm = -1;

@@ -135,8 +135,8 @@ batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pa
 batch|avx2|V(plain)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
 batch|avx2|V(fetch_as)|the row from its start|s/V(row)(x, dtype, mask, at + i)/V(row)(x, dtype, mask, i)/
 batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i, n - i/mask, i, n - i/
-fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
-fast|avx2|V(expf)|libm is not asked|s/down, above)/above, down)/
+fast|avx512|V(lookup)|half of the table|s/V(allq)(16)/V(allq)(32)/
+fast|avx2|V(expf)|a coefficient for another|s/c1, f\[k\], one/c2, f[k], one/
 fast|avx2|V(expf)|the tail lacks its last element|s/n - i, 2, l/n - i - 1, 2, l/
 fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), V(all)(INFINITY)/
 fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/

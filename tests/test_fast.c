@@ -347,7 +347,7 @@ static bool expf_is_libms(void)
         for (uint64_t u = 0x80000000u; u <= last;) {
             size_t n = 0;
             for (; n < N && u <= last; n++, u += u + stride > last && u < last ? last - u : stride)
-                x[n] = float_from((uint32_t)u);
+                x[n] = n == 99 && u != last ? SAMPI_EXPF_ODD : float_from((uint32_t)u);
             double sum = isa.table[k]->expf(x, n, 1.0f, 0.0f, e), all = 0.0;
             for (size_t i = 0; i < n; i++) {
                 all += (double)e[i];
