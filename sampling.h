@@ -3804,8 +3804,8 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
     V(f) max = V(all)(-INFINITY), v[3];
     V(m) nan = V(unord)(max, max);
-    enum { most = 4 * SAMPI_TILE };
-    float buf[most], room[SAMPI_TILE];
+    const size_t most = 4 * SAMPI_TILE;
+    float buf[4 * SAMPI_TILE], room[SAMPI_TILE];
     size_t i = 0;
     for (size_t at = 0, len; at < n; at += len, line += most / SAMPI_LINE) {
         float *l = x ? x + at : buf;
