@@ -3402,16 +3402,6 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *nan = bad;
 }
 
-/* Of floats, as most are, and what becomes of max and nan at the end: called. */
-SAMPI_T static SAMPI_CALLED void V(plain_lines)(const float *x, size_t tiles, float *line, V(f) * max, V(m) * nan)
-{
-    V(lines)(x, SAMP_F32, NULL, tiles, line, max, nan);
-}
-SAMPI_T static SAMPI_CALLED float V(top_of)(const V(f) * max, const V(m) * nan)
-{
-    return V(any)(*nan) ? NAN : V(hmax)(*max);
-}
-
 /* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
    and so does what would else take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
@@ -3440,10 +3430,10 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
             if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
             if (kind != 2 || dtype != SAMP_F32)
                 V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room), at = room;
-            V(plain_lines)((const float *)at, tiles, line, &max, &nan);
+            V(lines)(at, SAMP_F32, NULL, tiles, line, &max, &nan);
         }
     }
-    return V(top_of)(&max, &nan);
+    return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
 /* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
@@ -3796,32 +3786,30 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     }
 }
 
-/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, four
+/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, eight
    tiles at a time. */
 SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
 {
     SAMPI_TIDY
+    enum { most = 8 * SAMPI_TILE };
     V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
-    V(f) max = V(all)(-INFINITY), v[3];
-    V(m) nan = V(unord)(max, max);
-    const size_t most = 4 * SAMPI_TILE;
-    float buf[4 * SAMPI_TILE], room[SAMPI_TILE];
+    V(f) v[3];
+    float buf[most], max;
     size_t i = 0;
+    *top = -INFINITY;
     for (size_t at = 0, len; at < n; at += len, line += most / SAMPI_LINE) {
         float *l = x ? x + at : buf;
-        len = n - at < most ? n - at : most;
+        len = n - at < most ? n - at : (size_t)most;
         for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
             V(threes)(d + i, v);
             other |= (V(i))V(field)(v, 0) ^ next;
             next += V(alli)(SAMPI_W);
             V(store)(l + (i - at), V(field)(v, 1));
         }
-        const size_t left = len % SAMPI_TILE, whole = len - left;
         (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
-        V(plain_lines)(l, whole / SAMPI_TILE, line, &max, &nan);
-        if (left) V(plain_lines)(V(pad)(l + whole, left, room, SAMPI_TILE), 1, line + whole / SAMPI_LINE, &max, &nan);
+        max = V(maxima)(l, SAMP_F32, NULL, len, line);
+        if (max > *top || max != max) *top = max; /* a NaN stays */
     }
-    *top = V(top_of)(&max, &nan);
     if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
     return n == 0 || (d->id >= 0 && sampi_ascends(d + i - 1, n - i + 1));
 }
@@ -8685,16 +8673,22 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
     return false;
 }
 
-/* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
-   little beside the user's own: more candidates than before, another array, an id that is a status, or is there twice
-   (ids that ascend are not). The other end of an id's range is the drawer's to know (sampi_accept_selected). */
-static SAMPI_COLD int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
+/* A custom sampler's apply. What no built-in sampler would make of the array is told, here and in sampi_check_left,
+   where a walk over it costs little beside the user's own: more candidates than before, another array, a NaN, an id
+   that is a status, or is there twice (ids that ascend are not). The other end of an id's range is the drawer's to know
+   (sampi_accept_selected). */
+static SAMPI_COLD SAMPI_CALLED int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     size_t size = cur->size;
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
-    if (status) return status;
-    if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
+    return !status && (cur->size > size || cur->data != data) ? (int)SAMP_E_RANGE : status;
+}
+
+/* What a custom sampler has left. */
+static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token_data *data = cur->data;
     bool ascending = true;
     float line[SAMPI_TILE / SAMPI_LINE], max;
     for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
@@ -8739,7 +8733,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     int status = samp_status(&s->base, NULL);
     if (status) return status;
     ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* no chain is counted: see sampi_run_checked */
-    if (sampi_is_custom(s)) return sampi_run_custom(s, cur);
+    if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
@@ -12514,7 +12508,7 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 
 /* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
    SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
+static SAMPI_COLD SAMPI_CALLED int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = s->rng == SAMP_RNG_MT19937;
     const samp_token_data *d = view->cur->data;
@@ -12968,13 +12962,25 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
 
+/* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
+static SAMPI_COLD SAMPI_CALLED int sampi_view_custom(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    sampi_close_view(view, NULL, -1);
+    int status = samp_status(&s->base, NULL);
+    view->ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
+    if (!status) status = sampi_call_custom(s, cur);
+    if (status) return status;
+    if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
+        return SAMP_OK;
+    view->is_open = false;
+    return sampi_check_left(s, cur);
+}
+
 static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
 {
     int status = SAMP_OK;
-    if (sampi_is_custom(s)) {
-        sampi_close_view(view, NULL, -1);
-        return sampi_run(s, view->cur, view->outer->position, view->ordinal);
-    }
+    if (sampi_is_custom(s)) return sampi_view_custom(view, s);
     if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
     for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
     return status;

@@ -985,6 +985,56 @@ static void test_custom_leaves_nan(void **state)
     }
 }
 
+/* The same in an array so long that it goes by a view, in front of a sampler and at the end: one candidate is changed. */
+typedef struct spoiled {
+    size_t at;
+    samp_token id;
+    float logit;
+    int status;
+} spoiled;
+
+static int spoiling_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    const spoiled *by = (const spoiled *)s->ctx;
+    cur->data[by->at].id = by->id;
+    cur->data[by->at].logit = by->logit;
+    cur->selected = 7;
+    return SAMP_OK;
+}
+
+static void test_custom_spoils_a_long_array(void **state)
+{
+    (void)state;
+    enum { LONG = 1000 };
+    static const samp_sampler_i iface = { .apply = spoiling_apply };
+    static spoiled by[] = {
+        { 500, 500, -1.0f, SAMP_OK },
+        { 500, 500, NAN, SAMP_E_NAN },
+        { 999, 999, INFINITY, SAMP_E_NAN },
+        { 999, SAMP_MAX_VOCAB - 1, 1.0f, SAMP_OK },
+        { 999, SAMP_MAX_VOCAB, 1.0f, SAMP_E_RANGE },
+        { 0, -1, 1.0f, SAMP_E_RANGE },
+        { 500, 5, 1.0f, SAMP_E_RANGE },
+        { 500, 2000, 1.0f, SAMP_OK },
+    };
+    static samp_token_data data[LONG];
+    float logits[LONG];
+    test_row(logits, LONG, 77, 1.5, 4);
+    logits[3] = 50.0f;
+    for (size_t i = 0; i < 4 * TEST_COUNT(by); i++) {
+        const spoiled *one = &by[i / 4];
+        samp_sampler *s = samp_chain_init();
+        assert_ok(samp_set_rng(s, (samp_rng_kind)(i % 2)));
+        assert_ok(samp_chain_add(s, samp_init_custom(&iface, &by[i / 4])));
+        if (i / 2 % 2) assert_ok(samp_chain_add(s, samp_init_greedy()));
+        samp_token_data_array cur = test_array(data, logits, LONG);
+        assert_status(samp_apply(s, &cur), one->status);
+        if (!one->status && i / 2 % 2 == 0) assert_num(cur.selected, 7);
+        if (!one->status && i / 2 % 2) assert_num(cur.data[cur.selected].id, 3);
+        samp_free(s);
+    }
+}
+
 /* A member may be given another source than its chain's; a clone keeps that. */
 static void test_member_rng(void **state)
 {
@@ -1345,6 +1395,7 @@ int main(void)
         cmocka_unit_test(test_member_rng),
         cmocka_unit_test(test_sorted_is_not_believed),
         cmocka_unit_test(test_custom_leaves_nan),
+        cmocka_unit_test(test_custom_spoils_a_long_array),
         cmocka_unit_test(test_token_behind_the_last),
         cmocka_unit_test(test_removed_rng),
     };

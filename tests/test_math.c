@@ -1067,20 +1067,20 @@ static void test_put_leaves_the_rest(void **state)
    as run out of numbers: the same answer from every set; and the logits, with their lines' maxima, or a NaN among them. */
 static void test_survey_sees_every_id(void **state)
 {
-    enum { SHORT = 41, MOST = SAMPI_TILE + SHORT };
+    enum { SHORT = 41, LONG = 8 * SAMPI_TILE, MOST = LONG + SHORT };
     static samp_token_data all[MOST];
     const samp_token first[] = { 3, INT32_MAX - 20, -30 }, gap[] = { 1, 3 };
-    float x[MOST], line[2 * SAMPI_TILE / SAMPI_LINE], top;
+    float x[MOST], line[LONG / SAMPI_LINE + SAMPI_TILE / SAMPI_LINE], top;
     int answers[2] = { 0, 0 };
     (void)state;
     for (int i = 0; samp_isa_list(i); i++) {
         assert_ok(samp_isa_force(samp_isa_list(i)));
         for (int c = 0; c < 6 * 2 * SHORT * (SHORT + 1) * 4; c++) {
             const uint32_t base = (uint32_t)first[c % 3], step = (uint32_t)gap[c / 3 % 2];
-            const bool is_long = c / 6 % 2;
-            const size_t n = (is_long ? SAMPI_TILE : 1) + (size_t)c / 12 % SHORT,
+            const size_t least[] = { 1, SAMPI_TILE, 1, SAMPI_TILE, 1, SAMPI_TILE, 1, LONG }, more = least[c / 6 % 8],
+                         n = more + (size_t)c / 12 % SHORT,
                          place = (size_t)c / 12 / SHORT % (SHORT + 1), /* from n on: unspoiled */
-                at = is_long ? (place == SHORT ? SAMPI_TILE : 7 * place) : place;
+                at = more == 1 || place < SHORT ? (more / 37 + (more == 1)) * place : more;
             const uint32_t wrong[] = { UINT32_MAX, base + step * ((uint32_t)at - 1), base + step * ((uint32_t)at + 1),
                                        999 };
             bool ascend = true, has_nan = c % 5 == 0 && at < n;
