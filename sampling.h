@@ -11743,7 +11743,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
-    while (end < part.n && (run <= enough || end < s->u.cut.min_keep)) {
+    while (end < part.n && (run <= enough || end <= s->u.cut.min_keep)) { /* one more than are kept */
         const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
