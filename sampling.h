@@ -2532,8 +2532,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      survey    line [16 * ceil(n / 256)] and *top are what maxima makes of the logits of candidates, which go to x [n]
                too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
+               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
+               kernels have (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
                them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
                ulps of `from` on, else exact). Returns for how many terms it is in doubt.
@@ -3797,7 +3798,7 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
     float buf[most], max;
     size_t i = 0;
     *top = -INFINITY;
-    for (size_t at = 0, len; at < n; at += len, line += most / SAMPI_LINE) {
+    for (size_t at = 0, len; at < n; at += len) {
         float *l = x ? x + at : buf;
         len = n - at < most ? n - at : (size_t)most;
         for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
@@ -3807,7 +3808,7 @@ SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, floa
             V(store)(l + (i - at), V(field)(v, 1));
         }
         (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
-        max = V(maxima)(l, SAMP_F32, NULL, len, line);
+        max = V(maxima)(l, SAMP_F32, NULL, len, line + at / SAMPI_LINE);
         if (max > *top || max != max) *top = max; /* a NaN stays */
     }
     if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
@@ -12502,7 +12503,8 @@ static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 /* Does s look at few of n logits, those of lines with a large maximum? */
 static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 {
-    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY || s->kind == SAMPI_MIN_P) return true;
+    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY) return true;
+    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
     return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
 }
 

@@ -66,7 +66,7 @@ math|avx2|V(survey)|the rest is not compared with what is before it|s/d + i - 1,
 math|avx2|sampi_ascends|>= instead of >|s/\.id > d/.id >= d/
 math|sse2|V(survey)|ids that run out of numbers|s/d\[i - 1\].id < 0/false/
 math|avx2|V(survey)|a negative first id|s/d->id >= 0/true/
-math|avx512|V(survey)|the lines of all tiles in one place|s/line += most \/ SAMPI_LINE/line += 0/
+math|avx512|V(survey)|the lines of all tiles in one place|s/line + at \/ SAMPI_LINE/line/
 math|sse2|V(survey)|a NaN is forgotten|s/ || max != max//
 math|avx512|V(field)|logits are p|s/(uint32_t)w/(uint32_t)(w + w)/
 math|avx512|V(weights)|the sum is the last vectors only|s/sum += v/sum = v/
