@@ -3080,7 +3080,7 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves 
     { return V(stay)(_mm256_cvtph_ps(*(const V(half) *)(const void *)p)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(q) V(lookup)(const uint64_t *table, V(q) at)
-    { V(q) v; for (int k = 0; k < SAMPI_W / 2; k++) v[k] = table[at[k] % 32]; return v; }
+    { for (int k = 0; k < SAMPI_W / 2; k++) at[k] = table[at[k] % 32]; return at; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
 {
     static const int32_t left[32] = { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
