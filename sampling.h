@@ -2617,6 +2617,7 @@ typedef struct sampi_kernels {
 #define SAMPI_EXPF_2   0.00023459809789509004
 #define SAMPI_EXPF_1   0.021660849396613134
 #define SAMPI_EXPF_ODD (-63.0994606f)
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
 static const uint64_t SAMPI_EXPF_TABLE[32] = {
     0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
     0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
@@ -3837,7 +3838,7 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
 static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
 {
     for (int k = 0; k < n; k++)
-        if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_ODD + 1e-5f) e[k] = expf(l[k]);
+        if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_END) e[k] = expf(l[k]);
 }
 
 /* As it is published: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2], the first from a table, the
@@ -3847,7 +3848,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     SAMPI_TIDY
     const V(d) by = V(alld)(32.0 * SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT), one = V(alld)(1.0);
     const V(d) c3 = V(alld)(SAMPI_EXPF_3), c2 = V(alld)(SAMPI_EXPF_2), c1 = V(alld)(SAMPI_EXPF_1);
-    const V(f) low = V(all)(-FLT_MAX), odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_ODD + 1e-5f);
+    const V(f) low = V(all)(-FLT_MAX), odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_END);
     V(d) sum = V(alld)(0.0), d[4], s[4], f[4], y[4];
     V(f) l[2], rounded;
     V(m) asks[2];
@@ -8678,7 +8679,7 @@ static SAMPI_COLD bool sampi_has_doubled_id(const samp_token_data_array *cur)
    where a walk over it costs little beside the user's own: more candidates than before, another array, a NaN, an id
    that is a status, or is there twice (ids that ascend are not). The other end of an id's range is the drawer's to know
    (sampi_accept_selected). */
-static SAMPI_COLD SAMPI_CALLED int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_call_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     size_t size = cur->size;
@@ -12510,7 +12511,7 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
 
 /* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
    SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD SAMPI_CALLED int sampi_open_view(sampi_view *view, const sampi_sampler *s)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
     const bool is_llama = s->rng == SAMP_RNG_MT19937;
     const samp_token_data *d = view->cur->data;
@@ -12965,7 +12966,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 }
 
 /* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
-static SAMPI_COLD SAMPI_CALLED int sampi_view_custom(sampi_view *view, sampi_sampler *s)
+static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
 {
     samp_token_data_array *cur = view->cur;
     sampi_close_view(view, NULL, -1);
