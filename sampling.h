@@ -12863,8 +12863,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->sum);
 }
 
-/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats
-   gives it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
+   gives it; tile [tiles]: what that is behind each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
@@ -12872,9 +12872,49 @@ static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile
     float *x = view->work->own, *e = view->work->logits;
     (void)k->fetch(cur->data, SAMPI_CANDIDATE, NULL, 0, cur->size, x);
     (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
-    double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
+    double sum = sampi_llama_sum_tiles(e, cur->size, tile);
     k->put(cur->data, cur->size, x, e, sum);
     return sum;
+}
+
+/* Keys of candidates with what else they have to go along: the id, times two, and one more for a logit of -0. */
+static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &d[i].logit, 4);
+        to[i] = (uint64_t)sampi_falling_key(d[i].logit) << 32 | (uint32_t)d[i].id << 1 | (bits == 0x80000000u);
+    }
+}
+
+/* Their logits. */
+static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(from[i] >> 32)));
+        if (from[i] & 1) x[i] = -0.0f;
+    }
+}
+
+/* xtc that does cut, of an array that is no view: in order, and what is left has p of all. */
+static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
+{
+    const sampi_kernels *k = sampi_use();
+    const sampi_work *work = view->work;
+    samp_token_data_array *cur = view->cur;
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    float *x = work->own, *e = work->logits;
+    size_t above = 0, n = cur->size;
+    sampi_pack_keys(cur->data, n, work->w);
+    sampi_sort_keys(work->w, key, n);
+    sampi_unpack_keys(key, n, x);
+    (void)sampi_expf_of(view->work, k)(x, n, 1.0f, x[0], e);
+    double sum = (double)sampi_add(e, n, 0.0f);
+    while (above < n && (float)((double)e[above] / sum) >= s->u.xtc.t && !sampi_masked(x[above])) above++;
+    size_t cut = above < 2 || n - (above - 1) < s->u.xtc.min_keep ? 0 : above - 1;
+    cur->size = n - cut;
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].id = (samp_token)((uint32_t)key[cut + i] >> 1);
+    k->put(cur->data, cur->size, x + cut, e + cut, sum);
 }
 
 /* dist, of a long sorted array. */
@@ -12925,16 +12965,14 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     else
         status = sampi_run_llama(row, s, true);
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        const bool is_xtc = s->kind == SAMPI_XTC;
         sampi_close_view(view, NULL, -1);
-        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        if (is_xtc) status = SAMP_OK;
+        if (is_xtc && sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p)
+            sampi_view_xtc_cut(view, s);
+        else
+            sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
-        if (s->kind == SAMPI_XTC) {
-            status = SAMP_OK;
-            if (sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p) {
-                (void)sampi_view_softmax(view, NULL);
-                sampi_llama_xtc_cut(s, view->cur);
-            }
-        }
     }
     errno = before;
     if (status) return status;

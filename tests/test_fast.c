@@ -2018,6 +2018,45 @@ static bool arrays(void)
     return end(&p, failures == 0, "arrays");
 }
 
+/* llama.cpp's xtc, of which p stays to be seen: its threshold is the p of a token, and as many as are left, or one more,
+   are to be kept. */
+static bool xtc_of_arrays(void)
+{
+    enum { LENGTH = SAMPI_FEW + 300 };
+    samp_token_data room[LENGTH], order[LENGTH];
+    samp_token_data_array given = { room, LENGTH, -1, false };
+    player p;
+    shelf h;
+    bool same = true;
+    if (!begin(&p, wanted_isa(), LENGTH) || !shelf_make(&h, 3 * LENGTH)) return false;
+    for (unsigned round = 0; round < 60 && same; round++) {
+        source s = source_seed(round);
+        samp_token_data_array sorted = { order, LENGTH, -1, false };
+        samp_sampler *softmax = samp_init_softmax();
+        size_t above = 1 + below(&s, 4);
+        for (int i = 0; i < LENGTH; i++) {
+            samp_token_data d = { 2 * i, i % 3 ? -1.0f - (float)coarse(&s) : i % 2 ? 0.0f : -0.0f, 0.5f };
+            room[i] = d;
+        }
+        for (int i = 0; i < 6; i++) room[below(&s, LENGTH)].logit = 4.0f + (float)below(&s, 3);
+        memcpy(order, room, sizeof order);
+        same = softmax && samp_set_rng(softmax, SAMP_RNG_MT19937) == SAMP_OK &&
+               samp_apply(softmax, &sorted) == SAMP_OK;
+        float t = order[above].p;
+        for (; above < LENGTH && order[above].p >= t;) above++;
+        size_t left = LENGTH - (above - 1);
+        band b = { samp_init_xtc(1.0f, t, round % 3 ? left - 1 + round % 3 : 0, round), { NULL }, true };
+        same = same && b.steps && samp_set_rng(b.steps, SAMP_RNG_MT19937) == SAMP_OK;
+        for (int i = 0; i < p.isa.n && same; i++) b.fast[i] = samp_clone(b.steps);
+        same = same && play_array(&p, &b, &h, &given, (unsigned)below(&s, 24));
+        if (!same) printf("round %u\n%s", round, p.report);
+        samp_free(softmax);
+        band_free(&p, &b);
+    }
+    shelf_free(&h);
+    return end(&p, same, "xtc_of_arrays");
+}
+
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
@@ -2039,6 +2078,7 @@ static bool arrays(void)
     X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
     X(arrays)                                                                                                        \
+    X(xtc_of_arrays)                                                                                                 \
     X(many_members)                                                                                                  \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
