@@ -1751,14 +1751,14 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
 
+#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
+#define SAMPI_ONCE
+
 /* ==================================================================================================== >>impl
    The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
    tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
    here does anything yet. From here on the file is compiled once, where SAMPLING_IMPLEMENTATION is, but for >>vectors
    and >>passes, which it includes itself for. */
-#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
-#define SAMPI_ONCE
-
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
@@ -14088,6 +14088,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     return SAMP_OK;
 }
 
+#ifdef SAMPLING_KV_DECLARED
 /* ====================================================================================================== >>kv
    Sequences and their cache (SAMPLING_KV), after llama.cpp's. Batches of tokens come in and get cells; the operations
    on sequences change who has them; what comes out is a mask for attention, and buffers of keys and values that agree
@@ -14103,7 +14104,6 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
    It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_round,
    sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
-#ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
    transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
@@ -15075,6 +15075,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 
 #endif /* SAMPLING_KV_DECLARED */
 
+#ifdef SAMPLING_LLAMA_DECLARED
 /* =============================================================================================== >>llama_cpp
    Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
    object that its functions take for a sampler of their own. All of it is calls of the public functions above.
@@ -15083,7 +15084,6 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
    nothing clashes with llama.h, and no struct of its is needed: an array of candidates has our layout.
 
    The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it. */
-#ifdef SAMPLING_LLAMA_DECLARED
 
 /* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
    it as nothing, and samp_llama_fn_... itself. */
@@ -15261,12 +15261,12 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 #endif /* SAMPLING_LLAMA_DECLARED */
 
+#if SAMPI_READS_JSON
 /* ==================================================================================================== >>json
    Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
    for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
    order of the text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers,
    and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
-#if SAMPI_READS_JSON
 
 /* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
@@ -15668,6 +15668,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 
 #endif /* SAMPI_READS_JSON */
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
@@ -15700,7 +15701,6 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
    changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
    its own. So nothing here needs a lock. */
-#ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* ---- the tree ----
    Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
@@ -20518,6 +20518,7 @@ static int sampi_load_failed(sampi_io *io)
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
 /* ================================================================================================== >>schema
    JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
    no instance of the schema; what can't be expressed is refused by name and place, never left out.
@@ -20534,7 +20535,6 @@ static int sampi_load_failed(sampi_io *io)
    Complements are exact since a constrained value has but some spellings, all of them or none in each set: numbers
    without an exponent, strings with the shortest escape of each character. Where nothing constrains a number or a
    string, any spelling will do. */
-#ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* clang-format off */
 /* A keyword, and what its value must be. */
@@ -23288,13 +23288,13 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+#ifdef SAMPLING_PEERS_DECLARED
 /* =================================================================================================== >>peers
    Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
    our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
    program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
 
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
-#ifdef SAMPLING_PEERS_DECLARED
 
 /* What is done with a field's value. */
 typedef enum sampi_peer_means {
@@ -24030,6 +24030,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 
 #endif /* SAMPLING_PEERS_DECLARED */
 
+#ifdef SAMPLING_SHARDS_DECLARED
 /* ================================================================================================== >>shards
    A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
    on all ranks, the token and the chains of one machine.
@@ -24087,7 +24088,6 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
    ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
    arithmetic behind them needs, and rounds are counted. Where only one rank can see that they are wrong, it goes on
    asking what the others ask, and says so in its next message's head: none is left waiting. */
-#ifdef SAMPLING_SHARDS_DECLARED
 
 #define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
 #define SAMPI_SHARD_FORMAT 4
@@ -27259,6 +27259,7 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 }
 #endif /* SAMPLING_SHARDS_DECLARED */
 
+#ifdef SAMPLING_DRAFTS_DECLARED
 /* ================================================================================================== >>drafts
    More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
    taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
@@ -27272,7 +27273,6 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
    The one thing to know: a test lives on the stack of the function that made it, like the row that points to it, and
    both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so a
    draw writes only what the next one writes again; what stays is written between the rows. */
-#ifdef SAMPLING_DRAFTS_DECLARED
 
 #define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */
@@ -27708,6 +27708,7 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ============================================================================================= >>constraints
    What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
    a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
@@ -27725,7 +27726,6 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
    taken back as all others are. Parts: 0 knots, 1 hops, 2 what lists and `only` are made of, all three constant; 3 the
    window, then room for a list, then the bans of rewinding. The one thing to know: what rewinding has banned is not
    taken back by samp_rollback, for it is there to be met behind it. */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
 
 /* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
 typedef struct sampi_knot {
