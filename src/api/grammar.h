@@ -1,0 +1,131 @@
+/* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
+
+/* What a grammar is written in. */
+typedef enum samp_grammar_kind {
+    SAMP_GRAMMAR_GBNF = 0,        /* llama.cpp's */
+    SAMP_GRAMMAR_JSON_SCHEMA = 1, /* a JSON schema, of which the text must be an instance */
+    SAMP_GRAMMAR_REGEX = 2        /* a regular expression, which the whole text must match */
+} samp_grammar_kind;
+
+typedef samp_text_error samp_grammar_error;
+
+typedef struct samp_grammar samp_grammar;
+
+/* samp_grammar_init -- read a grammar.
+     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
+              reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
+              <text>, ! before them; a rule may recur in any place.
+              Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
+              JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
+              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
+              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
+              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
+              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
+              listed may come twice.
+     root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
+              order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
+              (one behind each comma and colon; NULL: any space, but none around the whole)
+     Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
+              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
+              or word; SAMP_E_NULL; SAMP_E_NOMEM.
+     Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
+     Free     with samp_grammar_free; NULL is fine. */
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error);
+SAMP_API void samp_grammar_free(samp_grammar *grammar);
+
+/* A vocabulary made ready for grammars: its tokens as a trie. */
+typedef struct samp_vocab_index samp_vocab_index;
+
+/* samp_vocab_index_init -- make it, once for all grammars.
+     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all together at most 2^22 nodes in
+              the trie.
+     Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
+              SAMP_E_NOMEM.
+     Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
+     Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
+   samp_vocab_index_free -- NULL is fine. */
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
+
+/* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
+   samp_vocab_index_map -- an index that reads such bytes where they are (a mapped file, say): they must outlive it.
+     bytes    [size] aligned to 4; all of them, and of the same vocabulary
+     Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
+
+/* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
+     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
+              that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
+              without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
+              without end is entered, as in llama.cpp; and so may be what several keywords leave no text of, if only
+              a search would tell (two enums of one member that have nothing in common): then nothing is left.
+     Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
+     Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
+     Row      may be longer than the vocabulary: what that has not is masked; where the grammar comes first,
+              SAMP_E_RANGE under MT19937. There, no logit is looked at that the grammar masks, unless for
+              log-probabilities: it may be NaN.
+     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything. selected: behind a
+              sampler that selects, SAMP_E_EMPTY if its token is not allowed.   Draws  none.
+     Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
+              that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
+     Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
+              index and grammar are borrowed.
+     Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
+              states, with what depends on the stack left open). */
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
+
+/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
+   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+     tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
+     words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
+     patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
+              the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
+              none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
+              ways to match, the first that backtracking finds counts; a group within a repeat keeps its text from
+              turn to turn.
+     Replay   what the text has from there on is accepted at once, token by token (one without bytes as ever). If the
+              grammar does not allow it, the token is SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws
+              another one).
+     State    the tokens since the making or samp_reset, which waits again.
+     Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
+              "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
+     Cost     while it waits, some ten nanoseconds a byte; the text is gone through once, at the trigger.
+     Source   llama.cpp's lazy grammars.
+   samp_grammar_is_awaiting -- 1: it waits for its trigger; 0: not, or no more; or a status. */
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens);
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens);
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
+
+/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
+   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
+   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that
+   needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
+   sampler). */
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
+
+/* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
+     Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
+              SAMP_E_NOMEM.   After an error bits are not valid.
+   samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
+   samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
+     (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
+     tokenise and accept them. */
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
+
+/* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
+   does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.
+     Returns  as samp_sample; an error of the second draw leaves the first one counted.
+     Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab);

@@ -1,0 +1,47 @@
+/* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
+
+/* Whose requests samp_settings_from reads. */
+typedef enum samp_peer {
+    SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
+    SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
+    SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
+    SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
+    SAMP_PEER_OLLAMA = 4        /* Ollama: generate or chat, with "options" */
+} samp_peer;
+
+/* What a request says beside its settings. */
+typedef struct samp_request {
+    samp_text_error error; /* SAMP_OK, or what is wrong, and where in the text */
+    char field[64];        /* the field that it is about, "top_k" or "options.top_k"; "": none */
+    bool seeded;           /* it has a seed of its own; if not, the settings keep theirs */
+    bool with_prompt;      /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+} samp_request;
+
+/* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
+     of samplers, and what they mean there. Into settings, since a request has lists, which somebody must own.
+     in       json: one object, as that program takes it; null is as good as absent. Ends with 0. What a server has for
+              defaults beside the program's (command line, Modelfile, generation_config.json) must stand in it.
+              handled: names of fields that the caller sees to, the last followed by NULL; they are not looked at. NULL:
+              none
+     in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, for no request has them: set them before. n_vocab is
+              needed for a logit bias; n_ctx_train must be no less than the length of a text, where penalties look at
+              all of it. The seed stays if the request has none, or wants a random one (-1). All else is what the
+              request says, or that program's default.
+     out      *request (may be NULL)
+     Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
+              see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
+              peer that there is not, or a value that it refuses; SAMP_E_UNSUPPORTED: it has no such field, or no
+              setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of the result (n_vocab,
+              vocab). After an error nothing has changed but *request.
+     Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
+              range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
+              its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
+              equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some devices only.
+              Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
+     Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
+              with both is SAMP_E_UNSUPPORTED.
+     Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
+              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
+SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
+                                samp_request *request);

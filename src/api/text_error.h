@@ -1,0 +1,6 @@
+/* Why a text (a grammar's, a request's) is none. */
+typedef struct samp_text_error {
+    int status;          /* SAMP_OK if it is good */
+    size_t line, column; /* from 1; columns are bytes */
+    char message[160];   /* what was expected */
+} samp_text_error;

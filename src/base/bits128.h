@@ -1,0 +1,72 @@
+/* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
+typedef struct sampi_u128 {
+    uint64_t hi, lo;
+} sampi_u128;
+
+/* By four products of 32 bits: what sampi_mul128 does where the compiler has no such integer, and beside it for a test
+   of both. None of the sums can overflow. */
+static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither of the two can overflow */
+    uint64_t other = a0 * b1 + (uint32_t)cross;
+    sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
+    return product;
+}
+
+static inline sampi_u128 sampi_mul128(uint64_t a, uint64_t b)
+{
+#if defined(__SIZEOF_INT128__) && !defined(SAMPI_PORTABLE_128)
+    __extension__ typedef unsigned __int128 wide;
+    wide x = (wide)a * b;
+    sampi_u128 product = { (uint64_t)(x >> 64), (uint64_t)x };
+    return product;
+#else
+    return sampi_mul128_by_halves(a, b);
+#endif
+}
+
+static inline sampi_u128 sampi_add128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 sum = { a.hi + b.hi, a.lo + b.lo };
+    sum.hi += sum.lo < a.lo;
+    return sum;
+}
+
+static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 rest = { a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+    return rest;
+}
+
+/* How many of the upper bits of x, which is not 0, are 0. */
+static inline int sampi_empty_bits(uint64_t x)
+{
+#if SAMPI_GNU
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    while (!(x >> (63 - n))) n++;
+    return n;
+#endif
+}
+
+/* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
+static inline double sampi_double_of_128(sampi_u128 x)
+{
+    if (x.hi == 0) return (double)x.lo;
+    int empty = sampi_empty_bits(x.hi);
+    uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
+    top |= (x.lo << empty) != 0;
+    return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
+}
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
+
+/* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
+static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
+static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
+{
+    sampi_u128 x = sampi_mul128(share, z);
+    return x.hi + (x.lo != 0);
+}

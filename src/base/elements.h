@@ -1,0 +1,127 @@
+/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+static float sampi_float_of(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
+static float sampi_f16_to_f32(uint16_t h)
+{
+    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
+    float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
+}
+
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
+}
+
+#ifdef SAMPLING_KV_DECLARED
+/* To the nearest, ties to even. NaN stays NaN. */
+static uint16_t sampi_f32_to_f16(float x)
+{
+    uint32_t u, sign, shift = 13, rest;
+    memcpy(&u, &x, 4);
+    sign = u >> 16 & 0x8000u;
+    u &= 0x7FFFFFFFu;
+    if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* 2^16 and more */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest */
+    if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
+        shift = 126 - (u >> 23);
+        u = (u & 0x7FFFFFu) | 0x800000u;
+    } else {
+        u -= 112u << 23;
+    }
+    rest = u & (((uint32_t)1 << shift) - 1);
+    u >>= shift;
+    u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
+    return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+}
+#endif
+
+/* The dtype of a row that is an array: its elements are the logits of candidates. */
+#define SAMPI_CANDIDATE ((samp_dtype)15)
+
+/* Element i of a row as given. */
+static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
+    if (dtype == SAMPI_CANDIDATE) return ((const samp_token_data *)x)[i].logit;
+    if (dtype == SAMP_F16) return sampi_f16_to_f32(((const uint16_t *)x)[i]);
+    if (dtype == SAMP_BF16) return sampi_bf16_to_f32(((const uint16_t *)x)[i]);
+    return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
+}
+
+/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
+   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
+static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
+{
+    uint64_t any = 0, all = ~(uint64_t)0, two;
+    for (size_t i = 0; i < words; i += 2) {
+        memcpy(&two, mask + i, 8);
+        any |= two;
+        all &= two;
+    }
+    return all == ~(uint64_t)0 ? 2 : any != 0;
+}
+
+/* Call f, which is inlined, with each dtype as a constant. */
+#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
+    switch (dtype) {                                                                                                 \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
+        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
+    }
+#define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
+
+/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
+   significant one first. Twice is not at all. */
+static uint64_t sampi_little(uint64_t x)
+{
+#if SAMPI_BIG_ENDIAN
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
+/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
+   shows. */
+#define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
+
+static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0xD1342543DE82EF95u;
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+}
+
+static uint64_t sampi_checksum(const void *bytes, size_t n)
+{
+    const char *p = (const char *)bytes;
+    uint64_t h = SAMPI_CHECKSUM_START ^ n;
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t x = 0;
+        memcpy(&x, p + at, n - at < 8 ? n - at : 8);
+        h = sampi_checksum_word(h, sampi_little(x));
+    }
+    return h;
+}
+
+/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
+}
+
+static bool sampi_masked(float l) { return l == -INFINITY; }
+
+static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }

@@ -1,0 +1,208 @@
+/* ==================================================================================================== >>math
+   The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
+   sqrt and fma of IEEE doubles and integers, so they give the same bits everywhere. */
+
+#define SAMPI_TEMP_MIN (1.0f / (1 << 20))
+#define SAMPI_TEMP_MAX ((float)(1 << 20))
+#define SAMPI_LOG2E    1.4426950408889634074
+#define SAMPI_LN2      0.69314718055994530942
+#define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
+#define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
+#define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
+
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
+static inline double sampi_two_sum(double a, double b, double *error)
+{
+    double sum = a + b, rest = sum - a;
+    *error = (a - (sum - rest)) + (b - rest);
+    return sum;
+}
+
+static inline double sampi_fma_by_parts(double a, double b, double c)
+{
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
+    double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+    double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
+    double z = sampi_two_sum(error, sum_error, &rest);
+    uint64_t u = sampi_bits(z);
+    if (rest != 0.0 && !(u & 1)) z = sampi_from_bits((rest > 0.0) == (z > 0.0) ? u + 1 : u - 1);
+    return sum + z;
+}
+
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
+#define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
+#else
+#define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+static float sampi_add_to_product(float product, float x) { return fmaf(product, 1.0f, x); }
+static double sampi_add_to_product64(double product, double x) { return fma(product, 1.0, x); }
+#else /* some platforms' fma is not exact */
+static float sampi_add_to_product(float product, float x) { return product + x; }
+static double sampi_add_to_product64(double product, double x) { return product + x; }
+#endif
+
+/* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
+   neighbouring octaves meet and the weight is monotone. */
+#define SAMPI_E1 0.693147180546408
+#define SAMPI_E2 0.24022650698085157
+#define SAMPI_E3 0.05550410942820459
+#define SAMPI_E4 0.009618128656145157
+#define SAMPI_E5 0.0013333447517466927
+#define SAMPI_E6 0.0001540377622604349
+#define SAMPI_E7 1.5311115691643975e-05
+#define SAMPI_E8 1.319342516676227e-06
+
+SAMPI_INLINE double sampi_exp2_poly(double f)
+{
+    double p = SAMPI_E8;
+    p = SAMPI_FMA(p, f, SAMPI_E7);
+    p = SAMPI_FMA(p, f, SAMPI_E6);
+    p = SAMPI_FMA(p, f, SAMPI_E5);
+    p = SAMPI_FMA(p, f, SAMPI_E4);
+    p = SAMPI_FMA(p, f, SAMPI_E3);
+    p = SAMPI_FMA(p, f, SAMPI_E2);
+    p = SAMPI_FMA(p, f, SAMPI_E1);
+    return SAMPI_FMA(p, f, 1.0);
+}
+
+/* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
+SAMPI_INLINE double sampi_exp(float max, float l)
+{
+    double d = (double)l - (double)max;
+    d = d > -700.0 ? d : -700.0;
+    double s = SAMPI_FMA(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = SAMPI_FMA(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
+}
+
+/* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
+SAMPI_INLINE uint64_t sampi_weight(float max, float l)
+{
+    return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+}
+
+/* Floats as integers in the same order. */
+static int32_t sampi_key(float x)
+{
+    uint32_t i, sign;
+    memcpy(&i, &x, 4);
+    sign = 0u - (i >> 31);
+    return (int32_t)(((i & INT32_MAX) ^ sign) - sign); /* no branch: signs are hard to predict */
+}
+
+/* For sorts: the first in order has the smallest. */
+static uint32_t sampi_falling_key(float x) { return (uint32_t)INT32_MAX - (uint32_t)sampi_key(x); }
+
+static float sampi_unkey(int32_t key)
+{
+    uint32_t sign = 0u - ((uint32_t)key >> 31), i = (((uint32_t)key ^ sign) - sign) | (sign & 0x80000000u);
+    float x;
+    memcpy(&x, &i, 4);
+    return x;
+}
+
+/* The least float for which it holds, where it holds for all above one that it holds for; infinity, where for none. */
+static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
+{
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the guess */
+        int64_t below = at - step, above = at + step;
+        if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
+        if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
+    }
+    while (hi - lo > 1) {
+        int64_t mid = (lo + hi) / 2;
+        if (holds(what, sampi_unkey((int32_t)mid)))
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return sampi_unkey((int32_t)hi);
+}
+
+/* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
+   which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
+   which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
+#define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
+#define SAMPI_FAR           2147483648.0f /* 64 octaves in that unit */
+
+SAMPI_INLINE float sampi_octaves(float max, float l) { return (max - l) * SAMPI_ENVELOPE_UNIT; }
+
+SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
+{
+    float x = sampi_octaves(max, l);
+    if (!(x < SAMPI_FAR)) return 0;
+    uint32_t i = (uint32_t)(int32_t)x, n = i >> 25;
+    return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
+}
+
+/* r and max, for which x's envelope is not 0. */
+static bool sampi_is_near(const void *what, float x)
+{
+    const float *of = (const float *)what;
+    return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
+}
+
+/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Kernels leave out what is below unseen. */
+static SAMPI_CALLED float sampi_envelope_floor(float r, float max, float floor)
+{
+    const float of[2] = { r, max };
+    if (floor > -FLT_MAX && sampi_is_near(of, floor)) return floor;
+    float least = sampi_least(sampi_is_near, of, (max - SAMPI_FAR / SAMPI_ENVELOPE_UNIT) / r);
+    return least > floor ? least : floor;
+}
+
+/* adaptive_p's logit of a probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
+static float sampi_adaptive_p_logit(float p, float aim)
+{
+    float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
+    return 5.0f - x * 10.0f * x / (1.0f + x);
+}
+
+/* 2^t for |t| <= 1000 (beyond that as if at +-1000), to 1e-12. */
+static double sampi_exp2(double t)
+{
+    t = t < 1000.0 ? (t > -1000.0 ? t : -1000.0) : 1000.0;
+    double s = t + SAMPI_SHIFT;
+    return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
+}
+
+/* ln x for a normal x > 0, to 1e-15: with x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1), it is
+   n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+static double sampi_ln(double x)
+{
+    uint64_t u = sampi_bits(x);
+    double n = (double)((int)(u >> 52) - 1023);
+    double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
+    if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
+    double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
+    for (int k = 17; k >= 3; k -= 2) p = SAMPI_FMA(p, z, 1.0 / k);
+    return SAMPI_FMA(n, SAMPI_LN2, SAMPI_FMA(s * z * 2.0, p, s * 2.0));
+}
+
+static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
+
+/* x^y for x >= 0. */
+static double sampi_pow(double x, double y)
+{
+    if (y == 0.0) return 1.0;
+    if (x <= 0.0) return 0.0;
+    return sampi_exp2(sampi_round(y * sampi_log2(x)));
+}
+
+/* x^n by squaring, n >= 0. */
+static double sampi_powi(double x, int32_t n)
+{
+    double r = 1.0;
+    for (; n > 0; n >>= 1, x *= x)
+        if (n & 1) r *= x;
+    return r;
+}

@@ -1,0 +1,240 @@
+/* ==================================================================================================== >>impl
+   The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
+   tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
+   here does anything yet. From here on the file is compiled once, where SAMPLING_IMPLEMENTATION is, but for >>vectors
+   and >>passes, which it includes itself for. */
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
+#define SAMPI_READS_JSON 1
+#else
+#define SAMPI_READS_JSON 0
+#endif
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#if defined(SAMP_MALLOC) != defined(SAMP_FREE)
+#error "sampling.h: define both SAMP_MALLOC and SAMP_FREE, or neither"
+#elif !defined(SAMP_MALLOC)
+#include <stdlib.h>
+#define SAMP_MALLOC(n) malloc(n)
+#define SAMP_FREE(p)   free(p)
+#endif
+
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
+   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
+#error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
+#endif
+#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+    (defined(_M_IX86_FP) && _M_IX86_FP < 2)
+#error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
+#endif
+
+/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma float_control(precise, on, push)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on, push)
+#pragma fp_contract(off)
+#endif
+
+/* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
+#ifdef __cplusplus
+#define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+                    "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof 1.0 == sizeof(double), "compile without -fsingle-precision-constant");
+SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
+                        offsetof(samp_token_data, p) == 8,
+                    "samp_token_data has llama_token_data's layout");
+SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
+                        offsetof(samp_token_data_array, selected) == 2 * sizeof(void *) &&
+                        offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
+                    "samp_token_data_array has llama_token_data_array's layout");
+
+/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+#ifndef SAMPI_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define SAMPI_GNU 1
+#else
+#define SAMPI_GNU 0
+#endif
+#endif
+
+/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
+   stack is aligned for 16, so there it gets those of 16 only. */
+#if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
+#define SAMP_NO_SIMD
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(SAMP_NO_AVX2)
+#define SAMP_NO_AVX2
+#endif
+#if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
+#define SAMPI_SSE2 1
+#else
+#define SAMPI_SSE2 0
+#endif
+#if defined(__x86_64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_AVX2)
+#define SAMPI_AVX2 1
+#else
+#define SAMPI_AVX2 0
+#endif
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* whose rows are read by its halves */
+#define SAMPI_AVX512 1
+#else
+#define SAMPI_AVX512 0
+#endif
+#if defined(__aarch64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_NEON)
+#define SAMPI_NEON 1
+#else
+#define SAMPI_NEON 0
+#endif
+#if defined(__wasm_simd128__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_WASM)
+#define SAMPI_WASM 1
+#else
+#define SAMPI_WASM 0
+#endif
+/* Vectors as the compiler has them pay where it has registers for them: not under WebAssembly without its SIMD, where
+   they take twice as long as scalar. */
+#if defined(__wasm__)
+#define SAMPI_GENERIC 0
+#else
+#define SAMPI_GENERIC (SAMPI_GNU && !SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#endif
+
+#if SAMPI_AVX2 || SAMPI_AVX512
+#include <cpuid.h>
+#include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
+#elif SAMPI_SSE2
+#include <emmintrin.h>
+#endif
+#if SAMPI_NEON
+#include <arm_neon.h>
+#endif
+#if SAMPI_WASM
+#include <wasm_simd128.h>
+#endif
+
+/* What this file is called: it compiles the kernels by including itself, from its own folder. */
+#ifndef SAMP_SELF_INCLUDE
+#define SAMP_SELF_INCLUDE "sampling.h"
+#endif
+
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast.
+   SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions
+   call. */
+#if SAMPI_GNU
+#define SAMPI_INLINE static inline __attribute__((always_inline))
+#define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_CALLED __attribute__((noinline))
+#define SAMPI_HOT    __attribute__((hot, noinline))
+#else
+#define SAMPI_INLINE static inline
+#define SAMPI_COLD
+#define SAMPI_CALLED
+#define SAMPI_HOT
+#endif
+
+/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
+#if defined(_WIN64)
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
+#else
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement((volatile long *)(p)))
+#endif
+#else
+#define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
+
+/* Stands where tests count the steps: in what must not grow faster than its input. */
+#ifndef SAMPI_COUNT_STEPS
+#define SAMPI_COUNT_STEPS(n) ((void)0)
+#endif
+
+/* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
+#if !SAMPI_GNU
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#elif defined(__x86_64__) || defined(__i386__)
+#define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
+#elif defined(__aarch64__)
+#define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
+#elif defined(__wasm__)
+#define SAMPI_OPAQUE(x) ((void)(x)) /* it has no fma */
+#else
+#define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
+#endif
+
+/* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+#define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
+#else
+#define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
+#endif
+
+/* A product that a sum follows goes through one of these. */
+static float sampi_roundf(float product)
+{
+    SAMPI_OPAQUE_SCALAR(product);
+    return product;
+}
+static double sampi_round(double product)
+{
+    SAMPI_OPAQUE_SCALAR(product);
+    return product;
+}
+
+/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SAMPI_BIG_ENDIAN 1
+#else
+#define SAMPI_BIG_ENDIAN 0
+#endif
+
+/* The bits of a double, and back: how weights become integers, and powers of two doubles. */
+static uint64_t sampi_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+static double sampi_from_bits(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }

@@ -1,0 +1,208 @@
+/* ---- constructors ----
+   All alike: a blank record, the arguments into it, sampi_init. They read nothing but their arguments and never fail
+   on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
+   chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
+
+/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+{
+    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
+    t.u.penalties.last_n = last_n;
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    return sampi_init(&t);
+}
+
+/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
+   one number, the window (sampi_dry_prepare). */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
+                                                float base, int32_t allowed_length, int32_t last_n,
+                                                const char *const *breakers, size_t n_breakers)
+{
+    sampi_sampler t = sampi_blank(SAMPI_DRY);
+    t.u.dry.vocab = vocab;
+    t.u.dry.n_ctx_train = n_ctx_train;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed_length;
+    t.u.dry.last_n = last_n;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    return sampi_init(&t);
+}
+
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
+    t.u.top_k.k = k;
+    t.u.top_k.ties = ties;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
+
+/* All that cut by one number: what p means is the kind's business, and the record is the same. */
+static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
+}
+SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
+}
+SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
+SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
+SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
+
+SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
+}
+
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
+SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
+
+/* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all
+   that draw. */
+static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
+                                                   uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    return sampi_init_drawing(SAMPI_XTC, p, threshold, min_keep, seed);
+}
+
+static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return sampi_init(&t);
+}
+
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+SAMP_API samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+{
+    return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
+    return sampi_init(&t);
+}
+
+/* These have no numbers: their records are blank, and so but for the seed are those of the next two. */
+SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
+SAMP_API samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
+SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
+
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed); }
+#ifdef SAMPLING_GUMBEL_DECLARED
+SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed)
+{
+    return sampi_init_drawing(SAMPI_GUMBEL, 0.0f, 0.0f, 0, seed);
+}
+#endif
+
+/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
+                                                    float eta, int32_t m)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
+SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
+}
+SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
+   are not copied: *iface is the caller's, and must stay. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
+    t.base.iface = iface;
+    t.base.ctx = ctx;
+    return sampi_init(&t);
+}

@@ -1,0 +1,179 @@
+/* =============================================================================================== >>describe
+   What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
+   from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
+   text.
+
+   The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
+
+/* Text that is written as far as there is room, and counted to its end: buf [size], of which the last byte is kept
+   for the final 0, which samp_describe writes. size 0: nothing is written. The GPU's names and plans are made with it
+   too. */
+typedef struct sampi_text {
+    char *buf;
+    size_t size, len;
+} sampi_text;
+
+/* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
+static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
+{
+    if (t->len + 1 < t->size) t->buf[t->len] = c;
+    t->len++;
+}
+
+/* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
+static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
+{
+    while (*text) sampi_put_char(t, *text++);
+}
+
+/* Digits come out from the last one, so they are turned around; 2^64 has 20. */
+static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
+{
+    char digit[20];
+    int n = 0;
+    do digit[n++] = (char)('0' + x % 10);
+    while (x /= 10);
+    while (n > 0) sampi_put_char(t, digit[--n]);
+}
+
+/* Negated as unsigned, which is right for INT64_MIN as well. */
+static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
+{
+    if (x < 0) sampi_put_char(t, '-');
+    sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
+}
+
+/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
+   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
+   another place: no rounding but the last one, to even where it is a tie. */
+static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
+{
+    uint32_t bits, digits = 0, shown = places, end = 1;
+    memcpy(&bits, &value, 4);
+    if (value < 0.0f) sampi_put_char(t, '-');
+    if (!(fabsf(value) > 0.0f) || fabsf(value) > FLT_MAX) {
+        sampi_put(t, fabsf(value) > FLT_MAX ? "inf" : value == 0.0f ? "0" : "nan");
+        return;
+    }
+    uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
+    int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
+    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
+    for (int k = e < 0 ? -e : e; k > 0; k--) {
+        unsigned carry = 0;
+        for (int i = 0; i < n; i++, carry /= 10)
+            decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
+        if (carry) decimal[n++] = (uint8_t)carry;
+    }
+    int cut = n - (int)places; /* digits that are left out */
+    bool above = false;        /* more than nothing behind the digit that decides */
+    for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
+    for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
+    if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
+    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    for (uint32_t i = 0; i < places; i++) end *= 10;
+    if (digits == end) digits /= 10, exponent++;
+    int point = exponent + (int)places; /* places before the decimal point */
+    bool scientific = point > 6 || point < -3;
+    while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
+    char place[9];
+    for (int i = (int)shown - 1; i >= 0; i--, digits /= 10) place[i] = (char)('0' + digits % 10);
+    int before = scientific ? 1 : point;
+    if (before <= 0) sampi_put(t, "0.");
+    for (int i = before; i < 0; i++) sampi_put_char(t, '0');
+    for (int i = 0; i < (int)shown || i < before; i++) {
+        if (i == before && i > 0) sampi_put_char(t, '.');
+        sampi_put_char(t, i < (int)shown ? place[i] : '0');
+    }
+    if (!scientific) return;
+    sampi_put_char(t, 'e');
+    sampi_put_i64(t, point - 1);
+}
+static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
+
+/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
+   draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
+   mean nothing. */
+static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
+{
+    const char *between = "(";
+    bool told = false;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind != s->kind || !f->told) continue;
+        double x = sampi_field_value(s, f);
+        if (!(f->how & SAMPI_IF_LAST))
+            told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
+        if (!told) continue;
+        sampi_put(t, between);
+        sampi_put(t, f->told);
+        sampi_put_char(t, '=');
+        if (f->type == SAMPI_FLOAT)
+            sampi_put_float(t, (float)x);
+        else if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)x);
+        else
+            sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
+        between = ", ";
+    }
+    if (sampi_traits_of(s->kind)->draws) {
+        sampi_put(t, between);
+        sampi_put(t, "seed=");
+        sampi_put_u64(t, s->seed);
+        between = ", ";
+    }
+    if (between[0] == ',') sampi_put_char(t, ')');
+}
+
+/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
+   error: then the name alone, and samp_status tells the rest. */
+static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
+{
+    if (sampi_is_chain(s)) {
+        for (int32_t i = 0; i < s->u.chain.n; i++) {
+            if (i) sampi_put(t, " -> ");
+            if (sampi_is_chain(s->u.chain.item[i])) sampi_put_char(t, '[');
+            sampi_describe(s->u.chain.item[i], t);
+            if (sampi_is_chain(s->u.chain.item[i])) sampi_put_char(t, ']');
+        }
+        return;
+    }
+    if (s->off) sampi_put_char(t, '?');
+    if (s->status) sampi_put_char(t, '!');
+    sampi_put(t, samp_name(&s->base));
+    if (!s->status) sampi_describe_fields(s, t);
+}
+
+/* The final 0, and the length: what a function that makes a text ends with. */
+static SAMPI_COLD int sampi_end_text(const sampi_text *t)
+{
+    if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+    return (int)t->len;
+}
+
+/* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
+   empty chain is "logits" alone. */
+SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!s || (!buf && size)) return SAMP_E_NULL;
+    sampi_put(&t, "logits");
+    if (!sampi_is_chain((const sampi_sampler *)s) || ((const sampi_sampler *)s)->u.chain.n) sampi_put(&t, " -> ");
+    sampi_describe((const sampi_sampler *)s, &t);
+    return sampi_end_text(&t);
+}
+
+SAMP_API int samp_version(void) { return SAMP_VERSION; }
+
+/* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
+   and no error: "ok". */
+SAMP_API SAMPI_COLD const char *samp_strerror(int status)
+{
+    switch (status) {
+#define SAMPI_STATUS_TEXT(name, value, text)                                                                         \
+    case value: return text;
+        SAMP_STATUS_LIST(SAMPI_STATUS_TEXT)
+#undef SAMPI_STATUS_TEXT
+        default: return status > 0 ? "ok" : "unknown status";
+    }
+}

@@ -1,0 +1,134 @@
+/* ================================================================================================ >>settings
+   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
+   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
+   samp_check_params.
+
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+
+struct samp_settings {
+    samp_params params;
+    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+};
+
+/* ---- reading numbers ----
+   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
+   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
+   read to its end. */
+
+static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* '+' or nothing: false; '-': true. */
+static bool sampi_read_sign(const char **text)
+{
+    bool negative = **text == '-';
+    *text += negative || **text == '+';
+    return negative;
+}
+
+/* Digits, one at least, of a number up to `most`. */
+static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
+{
+    int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
+    for (*out = 0; sampi_is_digit(**text); ++*text) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (digit > most || *out > (most - digit) / 10) status = SAMP_E_RANGE;
+        *out = 10 * *out + digit;
+    }
+    return status;
+}
+
+/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    uint64_t n;
+    bool negative = sampi_read_sign(&text);
+    int status = sampi_read_digits(&text, negative ? least : most, &n);
+    if (*text) return SAMP_E_FORMAT;
+    if (!status) *out = negative ? 0 - n : n;
+    return status;
+}
+
+/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
+   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
+   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+
+/* x = 10 x + digit, for an x without a fraction. */
+static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+{
+    for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
+        digit += 10 * (uint32_t)x[i];
+        x[i] = (uint16_t)digit;
+    }
+}
+
+/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+{
+    uint32_t carry = 0;
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        carry = carry << 16 | x[i];
+        x[i] = (uint16_t)(carry / 10);
+        carry %= 10;
+    }
+    return carry;
+}
+
+/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
+   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+{
+    uint64_t leading = 0;
+    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        if (leading >> 37) {
+            rest |= x[i];
+            scale *= 65536.0;
+        } else {
+            leading = leading << 16 | x[i];
+        }
+    }
+    return (float)((double)(leading | (rest != 0)) * scale);
+}
+
+/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+static SAMPI_COLD int sampi_read_float(const char **text, float *out)
+{
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest = 0;
+    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    bool negative = sampi_read_sign(text);
+    const char *t = *text;
+    memset(x, 0, sizeof x);
+    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
+        uint32_t digit = (uint32_t)(*t - '0');
+        if (*t == '.') {
+            point = 1;
+        } else if (n < SAMPI_DIGITS) {
+            sampi_decimal_grow(x, digit);
+            n += n || digit;
+            low -= point;
+        } else {
+            rest |= digit;
+            low += 1 - point;
+        }
+    }
+    if (t - *text == point) return SAMP_E_FORMAT;
+    *text = t;
+    if (*t == 'e' || *t == 'E') {
+        uint64_t power;
+        ++*text;
+        bool down = sampi_read_sign(text);
+        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
+        if (status) return status;
+        low += down ? -(int64_t)power : (int64_t)power;
+    }
+    if (!n) low = 0;
+    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
+    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
+    for (; low > 0; low--) sampi_decimal_grow(x, 0);
+    float value = sampi_decimal_round(x, rest);
+    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = negative ? -value : value;
+    return SAMP_OK;
+}

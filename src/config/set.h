@@ -1,0 +1,144 @@
+/* ---- setting ---- */
+
+/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
+   logit_bias is left out, whose list is the chain's and counts by itself. */
+static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
+{
+    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_field *found = NULL;
+    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
+        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    }
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];
+    return found;
+}
+
+/* An entry of logit_bias; moves *text behind it. */
+static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
+{
+    uint64_t token;
+    int status = sampi_read_digits(text, INT32_MAX, &token), bad = SAMP_OK;
+    const char *t = *text;
+    out->token = (samp_token)token;
+    out->bias = -INFINITY;
+    if (status == SAMP_E_FORMAT || (*t != '+' && *t != '-')) return SAMP_E_FORMAT;
+    if (t[0] == '-' && t[1] == 'i' && t[2] == 'n' && t[3] == 'f')
+        *text += 4;
+    else
+        bad = sampi_read_float(text, &out->bias);
+    return bad ? bad : status;
+}
+
+/* The list with the text's entries behind it -> *block, or a status. */
+static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
+{
+    size_t had = (size_t)p->n_logit_bias, n = had + 1;
+    int status = SAMP_OK;
+    for (const char *c = value; *c; c++) n += *c == ',';
+    if (n > INT32_MAX) return SAMP_E_RANGE;
+    samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC(n * sizeof *list);
+    if (!list) return SAMP_E_NOMEM;
+    if (had) memcpy(list, p->logit_bias, had * sizeof *list);
+    for (size_t i = had; i < n && !status; i++, value++) {
+        status = sampi_read_bias(&value, &list[i]);
+        if (*value != (i + 1 < n ? ',' : 0)) status = SAMP_E_FORMAT;
+    }
+    if (status) {
+        SAMP_FREE(list);
+        return status;
+    }
+    p->n_logit_bias = (int32_t)n;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
+{
+    const char *const *old = p->dry_breakers;
+    bool none = !strcmp(value, "none");
+    size_t n = 0, used = 0, size = strlen(value) + 1;
+    if (!*value) return SAMP_E_RANGE;
+    for (; !none && old && old[n]; n++) used += strlen(old[n]) + 1;
+    const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
+    if (!list) return SAMP_E_NOMEM;
+    char *text = (char *)(list + n + 2);
+    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    memcpy(text + used, value, size);
+    for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
+    list[none ? 0 : n + 1] = NULL;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from, *block = NULL, *old;
+    bool mt = value && !strcmp(value, "mt19937");
+    int status = SAMP_OK;
+    switch (f->how) {
+        case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
+        case SAMPI_RNG:
+            if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
+            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return SAMP_OK;
+        case SAMPI_ORDER:
+            block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
+            if (value && !block) return SAMP_E_NOMEM;
+            if (value) memcpy(block, value, strlen(value) + 1);
+            break;
+        case SAMPI_BREAKERS:
+            if (value) status = sampi_more_breakers(p, value, &block);
+            break;
+        default:
+            if (value)
+                status = sampi_more_biases(p, value, &block);
+            else
+                p->n_logit_bias = 0;
+    }
+    if (status) return status;
+    memcpy(&old, to, sizeof old);
+    memcpy(to, &block, sizeof block);
+    SAMP_FREE(old);
+    return SAMP_OK;
+}
+
+/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
+   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
+static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from;
+    uint64_t n;
+    float x;
+    int status = SAMP_OK;
+    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (!value) {
+        sampi_field_reset(f, to);
+    } else if (f->type == SAMPI_FLOAT) {
+        status = sampi_read_float(&value, &x);
+        if (*value) return SAMP_E_FORMAT;
+        if (!status) memcpy(to, &x, sizeof x);
+    } else {
+        bool small = f->type == SAMPI_INT32;
+        status = sampi_read_integer(value, small ? (uint64_t)INT32_MAX + 1 : 0, small ? INT32_MAX : SIZE_MAX, &n);
+        if (!status && small) *(int32_t *)to = (int32_t)n;
+        if (!status && !small) *(size_t *)to = (size_t)n;
+    }
+    return status;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
+{
+    const char *what = s ? "name" : "settings";
+    int status = SAMP_E_NULL;
+    if (s && name) {
+        const sampi_field *f = sampi_field_named(name);
+        what = f ? f->param : name;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+    }
+    if (field) *field = status ? what : NULL;
+    return status;
+}

@@ -1,0 +1,91 @@
+/* ---- telling ---- */
+
+/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
+{
+    char buf[24];
+    float back = 0.0f;
+    for (uint32_t places = 6; places < 10; places++) {
+        sampi_text number = { buf, sizeof buf, 0 };
+        const char *text = buf;
+        sampi_put_digits(&number, value, places);
+        sampi_end_text(&number);
+        if (!sampi_read_float(&text, &back) && back == value) break;
+    }
+    sampi_put(t, buf);
+}
+
+/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+{
+    const char *between = "";
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        if (!traits->letter) continue;
+        sampi_put(t, between);
+        for (const char *c = traits->step; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        sampi_put_char(t, ' ');
+        sampi_put_char(t, traits->letter);
+        between = ", ";
+    }
+}
+
+/* The value that p has. False: there is no text of it. */
+static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
+{
+    const void *at = (const char *)p + f->from;
+    switch (f->type) {
+        case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
+        case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
+        case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
+        case SAMPI_WORD:
+            if (f->how == SAMPI_SEED)
+                sampi_put_u64(t, p->seed);
+            else if (f->how == SAMPI_RNG)
+                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
+            else if (f->how == SAMPI_ORDER && p->order)
+                sampi_put(t, p->order);
+            else
+                return false;
+    }
+    return true;
+}
+
+/* The values that a field may have. */
+static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
+{
+    bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
+    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    for (int high = 0; range && high < 2; high++) {
+        double end = high ? f->hi : f->lo;
+        sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
+        if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)end);
+        else
+            sampi_put_exactly(t, (float)end);
+    }
+    sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
+    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+}
+
+/* With parameters their value, without the range. */
+static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!name || (!buf && size)) return SAMP_E_NULL;
+    const sampi_field *f = sampi_field_named(name);
+    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!p) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *name, char *buf, size_t size)
+{
+    return s ? sampi_tell(&s->params, name, buf, size) : SAMP_E_NULL;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
+{
+    return sampi_tell(NULL, name, buf, size);
+}

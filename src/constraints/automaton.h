@@ -1,0 +1,87 @@
+/* ============================================================================================= >>constraints
+   What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
+   a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
+   one of two things, whose answer is applied in one way for all of them:
+
+     only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
+     lists  short lists of tokens, each with what its logit gets: all others
+
+   Most lists hang on the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes: a node is a beginning of a
+   pattern, the state is the longest one that the text ends with, and what is masked or weighed there is in the lists of
+   this node, and of all shorter ones. Tokens that do not depend on the text before are the list of the first node.
+   Other lists are made for each draw.
+
+   It is a kind of the table like any other, whose row stands there only if this part is on; so it is copied, saved and
+   taken back as all others are. Parts: 0 knots, 1 hops, 2 what lists and `only` are made of, all three constant; 3 the
+   window, then room for a list, then the bans of rewinding. The one thing to know: what rewinding has banned is not
+   taken back by samp_rollback, for it is there to be met behind it. */
+
+/* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
+typedef struct sampi_knot {
+    uint32_t fail;     /* the longest of its proper suffixes that is a node; a root's is itself */
+    uint32_t depth;    /* symbols */
+    uint32_t mark;     /* of the longest pattern that ends here; 0: none does */
+    uint32_t first, n; /* its list in part 2 */
+} sampi_knot;
+
+/* An entry of a hash table, whose length is a power of two. */
+typedef struct sampi_hop {
+    uint32_t from, to; /* to 0: no entry, since the first root is nobody's child */
+    int32_t symbol;
+} sampi_hop;
+
+/* One kind of thinking: part 2 begins with [n_spans] of these, then come the tokens to be forced. */
+typedef struct sampi_span {
+    uint32_t first, n; /* from the beginning of part 2, in words */
+    uint32_t is_end;   /* what is forced is the end sequence */
+} sampi_span;
+
+/* Bounds on what is given. */
+#define SAMPI_MAX_PATTERNS 65536
+#define SAMPI_MAX_PATTERN  1024
+#define SAMPI_MAX_SYMBOLS  (1 << 20)
+#define SAMPI_MAX_PERIOD   (1 << 16)
+#define SAMPI_BANS         256
+#ifndef SAMPI_LONG_LIST /* tests have a smaller one */
+#define SAMPI_LONG_LIST 512
+#endif
+
+/* ---- the automaton ---- */
+
+static const sampi_knot *sampi_knots(const sampi_sampler *s) { return (const sampi_knot *)sampi_part(s, 0); }
+
+/* Where this hop is, or belongs. There is always a free entry. */
+static uint32_t sampi_hop_at(const sampi_hop *hop, uint32_t mask, uint32_t from, int32_t symbol)
+{
+    uint32_t at = from * 0x9e3779b1u ^ (uint32_t)symbol * 0x85ebca6bu;
+    at ^= at >> 15;
+    while (hop[at & mask].to && (hop[at & mask].from != from || hop[at & mask].symbol != symbol)) at++;
+    return at & mask;
+}
+
+/* The node behind one more symbol. */
+static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint32_t mask, uint32_t node,
+                             int32_t symbol)
+{
+    for (;;) {
+        const sampi_hop *h = &hop[sampi_hop_at(hop, mask, node, symbol)];
+        if (h->to || knot[node].fail == node) return h->to ? h->to : node;
+        node = knot[node].fail;
+    }
+}
+
+/* A byte of a string or of a token, as it is compared. */
+static int32_t sampi_fold(char byte, bool any_case)
+{
+    unsigned char c = (unsigned char)byte;
+    return any_case && c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
+}
+
+/* The bytes of a token, which may be beyond the vocabulary. */
+static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t *n)
+{
+    *n = 0;
+    const char *bytes = token < v->n_vocab ? v->token_bytes(v, token, n) : NULL;
+    if (!bytes) *n = 0;
+    return bytes;
+}

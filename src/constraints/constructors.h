@@ -1,0 +1,261 @@
+/* ---- constructors ---- */
+
+/* Lists on the nodes of the automaton of all patterns that are set. */
+static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
+{
+    const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
+    sampi_kit_patterns(kit, 1);
+    if (!rewinds) sampi_kit_lists(kit);
+    for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* tokens without bytes may stand in a string */
+        if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
+            kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
+    if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
+    kit->t.u.limit.is_idle = kit->n_patterns == 0;
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "sequence-bias");
+    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++) {
+        float bias = sequences[i].bias;
+        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+        sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "sequences");
+        kit.pattern[i].bias = bias;
+    }
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    sampi_kit_patterns(&kit, 1);
+    sampi_kit_lists(&kit);
+    sampi_require(&kit.t, !kit.is_doubled, SAMP_E_RANGE, "sequences");
+    kit.t.u.limit.is_idle = n == 0;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-sequences");
+    kit.t.u.limit.flags = (int32_t)flags;
+    sampi_require(&kit.t, flags <= SAMP_BAN_REWIND, SAMP_E_RANGE, "flags");
+    bool good = sampi_kit_room(&kit, sequences, n, "sequences");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++)
+        sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    return sampi_kit_bans(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings,
+                                                           size_t n, unsigned flags)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-strings");
+    kit.t.u.limit.flags = (int32_t)flags;
+    kit.t.u.limit.vocab = vocab;
+    sampi_require(&kit.t, n == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
+    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    bool good = sampi_kit_room(&kit, strings, n, "strings");
+    for (size_t i = 0; i < n && good && !kit.t.status; i++)
+        sampi_kit_add(&kit, NULL, strings[i], strings[i] ? strlen(strings[i]) : 0, "strings");
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    if (n == 0) kit.t.u.limit.vocab = NULL;
+    return sampi_kit_bans(&kit);
+}
+
+/* A list that does not depend on what the text ends with: on the first node, of which there is no more. */
+static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
+{
+    sampi_require_tokens(&kit->t, tokens, n, "tokens");
+    kit->t.u.limit.n = (int32_t)n;
+    kit->t.u.limit.is_idle |= n == 0;
+    kit->tokens = tokens;
+    kit->n_tokens = n;
+    kit->bias = bias;
+    sampi_kit_patterns(kit, 1);
+    sampi_kit_lists(kit);
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "suppressed-tokens");
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "begin-suppressed-tokens");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.count = 1;
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+/* From the first position on, also within the prompt: nothing is drawn there. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
+                                                       int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "min-tokens");
+    sampi_require(&kit.t, n_min >= 0, SAMP_E_RANGE, "n_min");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
+    kit.t.u.limit.count = kit.t.status ? 0 : begin + n_min;
+    kit.t.u.limit.is_idle = n_min == 0;
+    return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "eog-bias");
+    sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "bias");
+    kit.t.u.limit.is_idle = bias == 0.0f;
+    return sampi_kit_tokens(&kit, tokens, n, bias);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start,
+                                                           float factor, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_GROWING, "length-penalty");
+    sampi_require(&kit.t, start >= 0, SAMP_E_RANGE, "start");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + start <= INT32_MAX, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, factor == factor, SAMP_E_NAN, "factor");
+    sampi_require(&kit.t, factor > 0.0f, SAMP_E_RANGE, "factor");
+    kit.t.u.limit.begin = kit.t.status ? 0 : begin + start;
+    kit.t.u.limit.factor = factor;
+    kit.t.u.limit.is_idle = factor == 1.0f;
+    return sampi_kit_tokens(&kit, tokens, n, 0.0f);
+}
+
+/* Part 2 is the tokens themselves: those that are allowed in order of their ids. */
+static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts)
+{
+    sampi_require_tokens(&kit->t, tokens, n, "tokens");
+    kit->t.u.limit.n = (int32_t)n;
+    sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
+    for (size_t i = 0; i < n && list && kit->words; i++) {
+        if (sorts) list[i].token = tokens[i];
+        kit->words[i] = (uint32_t)tokens[i];
+    }
+    kit->n_words = n;
+    if (sorts && list && kit->words) {
+        sampi_count_sort(list, (uint32_t)n);
+        kit->n_words = 0;
+        for (size_t i = 0; i < n; i++)
+            if (i == 0 || list[i].token != list[i - 1].token) kit->words[kit->n_words++] = (uint32_t)list[i].token;
+    }
+    SAMP_FREE(list);
+    return sampi_kit_make(kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
+    sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
+    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
+    return sampi_kit_only(&kit, tokens, n, true);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.is_idle = n == 0;
+    return sampi_kit_only(&kit, tokens, n, false);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_NGRAM, "no-repeat-ngram");
+    sampi_require(&kit.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.penalty = INFINITY;
+    kit.t.u.limit.is_idle = n == 0;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = n ? (uint32_t)last_n : 0;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
+                                                         int32_t last_n, int32_t every, float penalty)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
+    sampi_require(&kit.t, min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(&kit.t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
+    sampi_require(&kit.t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(&kit.t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(&kit.t, every >= 1, SAMP_E_RANGE, "every");
+    kit.t.u.limit.shortest = min_period;
+    kit.t.u.limit.longest = max_period;
+    kit.t.u.limit.copies = copies;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.every = every;
+    kit.t.u.limit.penalty = penalty;
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = (uint32_t)last_n;
+    kit.t.u.limit.room = 1;
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
+                                                               float penalty)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CUSUM, "loop-breaker-cusum");
+    sampi_require(&kit.t, n >= 1 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.loss = loss;
+    kit.t.u.limit.alarm = alarm;
+    kit.t.u.limit.penalty = penalty;
+    sampi_require(&kit.t, alarm == alarm, SAMP_E_NAN, "alarm");
+    sampi_require(&kit.t, alarm > 0.0f, SAMP_E_RANGE, "alarm");
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = (uint32_t)last_n;
+    return sampi_kit_make(&kit);
+}
+
+/* What each span forces, behind the table of spans. */
+static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n)
+{
+    size_t at = n * sizeof(sampi_span) / sizeof(uint32_t), total = at;
+    for (size_t i = 0; i < n && !kit->t.status; i++) {
+        size_t n_force = spans[i].force ? spans[i].n_force : spans[i].n_end;
+        sampi_require(&kit->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+        if (spans[i].force && !kit->t.status) sampi_require_tokens(&kit->t, spans[i].force, n_force, "spans");
+        total += n_force;
+    }
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
+    kit->n_words = total;
+    for (size_t i = 0; i < n && kit->words && !kit->t.status; i++) {
+        const samp_token *force = spans[i].force ? spans[i].force : spans[i].end;
+        sampi_span *span = (sampi_span *)(void *)kit->words + i;
+        span->first = (uint32_t)at;
+        span->n = (uint32_t)(spans[i].force ? spans[i].n_force : spans[i].n_end);
+        span->is_end = !spans[i].force;
+        for (uint32_t k = 0; k < span->n; k++) kit->words[at++] = (uint32_t)force[k];
+    }
+}
+
+/* The first root is that of all starts, the next ones are those of each span's end. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
+                                                            size_t n_spans, int32_t budget, int32_t open)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
+    sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
+    sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
+    bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
+    for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {
+        const samp_thinking *span = &spans[i / 2];
+        sampi_kit_add(&kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
+        kit.pattern[i].mark = (uint32_t)i / 2 + 1;
+        kit.pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
+    }
+    sampi_kit_spans(&kit, spans, n_spans);
+    sampi_kit_patterns(&kit, (uint32_t)n_spans + 1);
+    kit.t.u.limit.vocab = vocab;
+    kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
+    kit.t.u.limit.budget = budget < 0 ? 0 : budget;
+    kit.t.u.limit.open = open;
+    kit.t.u.limit.is_idle = budget < 0 || n_spans == 0;
+    return sampi_kit_make(&kit);
+}

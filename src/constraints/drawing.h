@@ -1,0 +1,181 @@
+/* ---- what a draw asks ---- */
+
+/* The only tokens that are allowed now, in order: how many, 0: all are. */
+static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
+{
+    const sampi_limit *r = &s->u.limit;
+    const samp_token *words = (const samp_token *)sampi_part(s, 2);
+    *tokens = words;
+    switch (r->what) {
+        case SAMPI_LIMIT_ALLOWED: return s->part_size[2] / sizeof *words;
+        case SAMPI_LIMIT_FORCED:
+            if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
+            *tokens = words + (r->at - (uint32_t)r->begin);
+            return 1;
+        case SAMPI_LIMIT_THINKING:
+            if (!sampi_limit_forces(s)) return 0;
+            *tokens = words + sampi_limit_span(s)->first + r->count_in;
+            return 1;
+        default: return 0;
+    }
+}
+
+/* A walk over the lists that count now: those of a node and of its suffixes, or one that is made for the draw.
+     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) ... it.list [it.n], tokens in order, each once */
+typedef struct sampi_lists {
+    const sampi_sampler *s;
+    const sampi_count *list;
+    uint32_t n, node;
+    bool is_made, is_over;
+} sampi_lists;
+
+/* The list of those that make one. */
+static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
+{
+    const sampi_limit *r = &s->u.limit;
+    const sampi_count *ban = sampi_limit_bans(s);
+    uint32_t n = 0, kept = 0;
+    switch (r->what) {
+        case SAMPI_LIMIT_NGRAM: return sampi_limit_followers(s, (uint32_t)r->n - 1, list);
+        case SAMPI_LIMIT_CUSUM: return r->sum >= r->alarm ? sampi_limit_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_LIMIT_PERIOD:
+            if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
+            return n;
+        default: break;
+    }
+    for (uint32_t i = 0; i < r->n_bans; i++)
+        if ((uint32_t)ban[i].count == r->at) list[n++] = ban[i];
+    sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+    return kept;
+}
+
+static sampi_lists sampi_lists_of(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
+    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_LIMIT_THINKING ||
+                 (r->count && r->at < (uint32_t)r->begin) ||
+                 (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
+                 (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
+    return it;
+}
+
+static bool sampi_next_list(sampi_lists *it)
+{
+    const sampi_sampler *s = it->s;
+    if (it->is_made && !it->is_over) {
+        it->is_over = true;
+        it->list = sampi_limit_room(s);
+        it->n = sampi_limit_make(s, sampi_limit_room(s));
+        return it->n > 0;
+    }
+    for (it->n = 0; it->n == 0 && !it->is_over;) {
+        const sampi_knot *knot = sampi_knots(s) + it->node;
+        it->list = (const sampi_count *)sampi_part(s, 2) + knot->first;
+        it->n = knot->n;
+        it->is_over = knot->fail == it->node;
+        it->node = knot->fail;
+    }
+    return it->n > 0;
+}
+
+/* The new logit of a token in a list. */
+static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    const sampi_limit *r = &s->u.limit;
+    float bias = -INFINITY;
+    if (sampi_masked(l)) return l;
+    if (r->what == SAMPI_LIMIT_GROWING) {
+        double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
+        float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
+        return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
+    }
+    if (r->what != SAMPI_LIMIT_LISTS)
+        bias = -r->penalty;
+    else if (!r->ban_room)
+        memcpy(&bias, &entry->count, 4);
+    return sampi_bias_change(l, bias);
+}
+
+/* Step by step: an array may be in any order. */
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token *only;
+    size_t n = sampi_limit_only(s, &only);
+    for (size_t i = 0; n && i < cur->size; i++) {
+        size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
+        if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
+        cur->data[i].logit = -INFINITY;
+        cur->sorted = false;
+    }
+    if (n) return SAMP_OK;
+    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
+        sampi_patch(s, cur, it.list, it.n, sampi_limit_change);
+    return SAMP_OK;
+}
+
+/* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
+static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
+{
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
+    const size_t words = (row->n + 31) / 32;
+    /* nor a row of products: none overflows as long as its largest is there */
+    if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+        row->r != 1.0f || (keeps && row->mask))
+        return false;
+    if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
+    if (row->mask && row->mask != bits) memcpy(bits, row->mask, words * sizeof *bits);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = *(const uint32_t *)(const void *)((const char *)list + i * size), bit = 1u << token % 32;
+        if (token >= row->n) break;
+        bits[token / 32] = keeps ? bits[token / 32] | bit : bits[token / 32] & ~bit;
+    }
+    row->x = NULL;
+    row->mask = bits;
+    return true;
+}
+
+/* Keep these tokens of a row: few, whatever its length. */
+static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
+{
+    float *x = row->work->x, l;
+    int32_t *id = row->work->id;
+    size_t m = 0, at;
+    if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_find_logit(row, only[i], &at, &l)) continue;
+        samp_token to = sampi_id_at(row, at); /* of a compact row no place is before its new one */
+        x[m] = sampi_logit_of(row, l);
+        id[m++] = to;
+    }
+    sampi_set_tokens(row, x, id, m);
+    return sampi_scan(row);
+}
+
+/* On a row of logits. */
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
+{
+    const samp_token *only;
+    size_t n = sampi_limit_only(s, &only), at;
+    bool has_masked = false;
+    int status;
+    float l;
+    if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
+    for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
+        if (s->u.limit.masks && s->rng == SAMP_RNG_PHILOX &&
+            sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
+            if ((status = sampi_scan(row))) return status;
+            continue;
+        }
+        sampi_begin_patch(row, it.n);
+        for (uint32_t i = 0; i < it.n; i++) {
+            if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
+            l = sampi_limit_change(s, l, &it.list[i]);
+            sampi_set_element(row, at, l);
+            has_masked |= sampi_masked(l);
+        }
+    }
+    return sampi_end_changes(row, has_masked);
+}

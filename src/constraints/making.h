@@ -1,0 +1,211 @@
+/* ---- making ----
+   What is to become of a sampler's arrays, on the heap for as long as a constructor runs. */
+
+typedef struct sampi_pattern {
+    const samp_token *tokens; /* [n], or */
+    const char *text;         /* [n] */
+    size_t n;
+    uint32_t mark;         /* what tells that it is there */
+    uint32_t node, before; /* at first its root; then where it ends, and where all of it but the last symbol does */
+    float bias;
+} sampi_pattern;
+
+typedef struct sampi_kit {
+    sampi_sampler t;
+    sampi_pattern *pattern; /* [n_patterns] */
+    size_t n_patterns;
+    sampi_knot *knot;
+    sampi_hop *hop;
+    uint32_t n_knots, n_hops;
+    const samp_token *tokens; /* [n_tokens] a list on the first node, each with this bias */
+    size_t n_tokens;
+    float bias;
+    uint32_t *start; /* [65537] of each pair of first bytes, where the tokens that begin with it are in */
+    samp_token *by_bytes;
+    sampi_count *entry; /* [n_entries] NULL: they are being counted */
+    size_t n_entries;
+    uint32_t *words; /* [n_words] part 2, where that is no list */
+    size_t n_words, n_symbols;
+    bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
+} sampi_kit;
+
+/* Zeroed memory, or kit->no_memory is set. */
+static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
+{
+    void *p = kit->no_memory || kit->t.status ? NULL : SAMP_MALLOC(n * size + 1);
+    if (p) memset(p, 0, n * size + 1);
+    if (!p && !kit->t.status) kit->no_memory = true;
+    return p;
+}
+
+static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t i)
+{
+    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
+}
+
+/* The child of a pattern's node by its symbol i, which is made if it is not there. Patterns come here in step, so that
+   all shorter nodes are there, and a new one knows its longest suffix. */
+static SAMPI_COLD void sampi_kit_grow(sampi_kit *kit, sampi_pattern *p, size_t i)
+{
+    int32_t symbol = sampi_symbol(kit, p, i);
+    const uint32_t mask = kit->n_hops - 1, from = p->node;
+    sampi_hop *hop = &kit->hop[sampi_hop_at(kit->hop, mask, from, symbol)];
+    p->before = from;
+    if (!hop->to) {
+        uint32_t suffix = kit->knot[from].fail;
+        bool is_root = suffix == from;
+        hop->from = from;
+        hop->symbol = symbol;
+        hop->to = kit->n_knots++;
+        kit->knot[hop->to].depth = (uint32_t)i + 1;
+        kit->knot[hop->to].fail = is_root ? from : sampi_hop_on(kit->knot, kit->hop, mask, suffix, symbol);
+    }
+    p->node = hop->to;
+    if (i + 1 == p->n && !kit->knot[p->node].mark) kit->knot[p->node].mark = p->mark;
+}
+
+/* The automaton of all patterns, with so many roots. */
+static SAMPI_COLD void sampi_kit_patterns(sampi_kit *kit, uint32_t n_roots)
+{
+    size_t total = 0, longest = 0;
+    for (size_t i = 0; i < kit->n_patterns; i++) {
+        total += kit->pattern[i].n;
+        if (longest < kit->pattern[i].n) longest = kit->pattern[i].n;
+    }
+    kit->n_hops = kit->n_patterns ? 2 : 0;
+    while (kit->n_hops && kit->n_hops < 2 * total + 2) kit->n_hops *= 2;
+    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, n_roots + total, sizeof *kit->knot);
+    kit->hop = (sampi_hop *)sampi_kit_alloc(kit, kit->n_hops, sizeof *kit->hop);
+    if (!kit->knot || !kit->hop) return;
+    kit->n_knots = n_roots;
+    for (uint32_t r = 0; r < n_roots; r++) kit->knot[r].fail = r;
+    for (size_t depth = 0; depth < longest; depth++)
+        for (size_t i = 0; i < kit->n_patterns; i++)
+            if (depth < kit->pattern[i].n) sampi_kit_grow(kit, &kit->pattern[i], depth);
+    for (uint32_t k = n_roots; k < kit->n_knots; k++)
+        if (!kit->knot[k].mark) kit->knot[k].mark = kit->knot[kit->knot[k].fail].mark;
+}
+
+/* ---- its lists: counted first, then written ---- */
+
+/* A bias is kept by its bits, where other lists have a count. */
+static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float bias)
+{
+    sampi_knot *knot = &kit->knot[node];
+    if (kit->entry) {
+        sampi_count *e = &kit->entry[knot->first + knot->n];
+        e->token = token;
+        memcpy(&e->count, &bias, 4);
+    } else {
+        kit->n_entries++;
+        kit->weighs |= !sampi_masked(bias);
+    }
+    knot->n++;
+}
+
+/* Does a token with these bytes go on like the rest of a pattern from symbol d on? */
+static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
+{
+    bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    if (n < p->n - d) return false;
+    for (size_t i = d; i < p->n; i++)
+        if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(kit, p, i)) return false;
+    return true;
+}
+
+/* The first two bytes of a text as a number; one that ends before has zeros. */
+static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
+{
+    uint32_t pair = n > 0 ? (uint32_t)sampi_fold(bytes[0], any_case) << 8 : 0;
+    return n > 1 ? pair | (uint32_t)sampi_fold(bytes[1], any_case) : pair;
+}
+
+/* All tokens with bytes by their first two. */
+static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
+{
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    kit->start = (uint32_t *)sampi_kit_alloc(kit, 65536 + 2, sizeof *kit->start);
+    kit->by_bytes = (samp_token *)sampi_kit_alloc(kit, kit->t.status ? 0 : (size_t)v->n_vocab, sizeof(samp_token));
+    for (int pass = 0; pass < 2 && kit->by_bytes; pass++) {
+        for (samp_token token = 0; token < v->n_vocab; token++) {
+            size_t n;
+            const char *bytes = sampi_bytes_of(v, token, &n);
+            if (n == 0) continue;
+            uint32_t *at = &kit->start[sampi_pair(bytes, n, any_case) + 2]; /* two behind its own place: see below */
+            if (pass == 0) ++*at;
+            if (pass == 1) kit->by_bytes[at[-1]++] = token;
+        }
+        for (uint32_t pair = 2; pass == 0 && pair < 65536 + 2; pair++) kit->start[pair] += kit->start[pair - 1];
+    }
+    /* counts moved up by two became beginnings moved up by one, and these ends: the beginnings of the next */
+}
+
+/* Tokens that contain a string, and at each other node of one those that begin with its rest. */
+static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
+{
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
+    const uint32_t mask = kit->n_hops - 1;
+    size_t n;
+    for (samp_token token = 0; token < v->n_vocab; token++) {
+        const char *bytes = sampi_bytes_of(v, token, &n);
+        uint32_t node = 0, mark = 0;
+        for (size_t i = 0; i < n && !mark; i++) {
+            node = sampi_hop_on(kit->knot, kit->hop, mask, node, sampi_fold(bytes[i], any_case));
+            mark = kit->knot[node].mark;
+        }
+        if (mark) sampi_kit_put(kit, 0, token, -INFINITY);
+    }
+    for (size_t i = 0; i < kit->n_patterns; i++) {
+        const sampi_pattern *p = &kit->pattern[i];
+        uint32_t node = 0;
+        for (size_t d = 1; d < p->n; d++) {
+            node = kit->hop[sampi_hop_at(kit->hop, mask, node, sampi_symbol(kit, p, d - 1))].to;
+            uint32_t pair = sampi_pair(p->text + d, p->n - d, any_case), end = pair + (p->n - d > 1 ? 1 : 256);
+            for (uint32_t k = kit->start[pair]; k < kit->start[end]; k++) {
+                const char *bytes = sampi_bytes_of(v, kit->by_bytes[k], &n);
+                if (sampi_begins(kit, bytes, n, p, d)) sampi_kit_put(kit, node, kit->by_bytes[k], -INFINITY);
+            }
+        }
+    }
+}
+
+/* All entries that there are to be. */
+static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
+{
+    for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
+    if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
+    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
+        const sampi_pattern *p = &kit->pattern[i];
+        sampi_kit_put(kit, p->before, p->tokens[p->n - 1], p->bias);
+    }
+}
+
+/* The lists of all nodes, each in order of its tokens, which are there once. */
+static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
+{
+    if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
+    if (kit->no_memory || kit->t.status) return;
+    sampi_kit_fill(kit);
+    sampi_require(&kit->t, kit->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
+    sampi_count *entry = (sampi_count *)sampi_kit_alloc(kit, kit->n_entries, sizeof *kit->entry);
+    if (!entry) return;
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < kit->n_knots; k++) {
+        kit->knot[k].first = first;
+        first += kit->knot[k].n;
+        kit->knot[k].n = 0;
+    }
+    kit->entry = entry;
+    sampi_kit_fill(kit);
+    for (uint32_t k = 0; k < kit->n_knots; k++) {
+        sampi_count *list = entry + kit->knot[k].first;
+        uint32_t n = kit->knot[k].n, kept = 0;
+        sampi_count_sort(list, n);
+        for (uint32_t i = 0; i < n; i++)
+            if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+        kit->is_doubled |= kept < n;
+        kit->knot[k].n = kept;
+    }
+}

@@ -1,0 +1,52 @@
+/* ---- top_p with decay ----
+   A draw is top_p's own: its functions read p and min_keep where cut has them, and here they are in the same place. */
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
+                                                        size_t n, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_P_DECAY);
+    t.u.decay.first = p;
+    t.u.decay.factor = decay;
+    t.u.decay.lowest = lowest;
+    t.u.decay.min_keep = min_keep;
+    t.u.decay.from = resets;
+    sampi_require_tokens(&t, resets, n, "resets");
+    sampi_require(&t, !(p > 0.0f && p <= 1.0f && lowest > p), SAMP_E_RANGE, "lowest");
+    t.part_size[0] = t.status ? 0 : n * sizeof *resets;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_decay_build(sampi_sampler *s)
+{
+    if (s->part_size[0]) memcpy(sampi_part(s, 0), s->u.decay.from, s->part_size[0]);
+    s->u.decay.from = NULL;
+}
+
+static SAMPI_COLD void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
+    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++) sampi_mix(hash, (uint64_t)resets[i]);
+}
+
+static SAMPI_COLD void sampi_decay_accept(sampi_sampler *s, samp_token token)
+{
+    const samp_token *resets = (const samp_token *)sampi_part(s, 0);
+    float p = s->u.decay.p * s->u.decay.factor;
+    if (s->off) return;
+    if (p < s->u.decay.lowest) p = s->u.decay.lowest;
+    for (size_t i = 0; i < s->part_size[0] / sizeof *resets; i++)
+        if (resets[i] == token) p = s->u.decay.first;
+    s->u.decay.p = p;
+}
+
+static SAMPI_COLD void sampi_decay_reset(sampi_sampler *s) { s->u.decay.p = s->u.decay.first; }
+
+static SAMPI_COLD void sampi_decay_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_float(io, &s->u.decay.p, s->u.decay.lowest, s->u.decay.first);
+}
+
+static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.decay.p, 1);
+}

@@ -1,0 +1,91 @@
+/* ---- the record's parts, and its owners ---- */
+
+/* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
+static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
+
+/* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
+static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
+
+/* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
+static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
+static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
+
+/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+typedef struct sampi_job sampi_job; /* >>fast */
+static int sampi_grammar_job(sampi_job *job);
+static bool sampi_is_grammar(const sampi_sampler *s);
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+static int sampi_load_failed(sampi_io *io);
+#else
+#define sampi_is_grammar(s)             false
+#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
+#define sampi_grammar_kept(s)           0
+#define sampi_grammar_settings(s, hash) ((void)0)
+#define sampi_grammar_state(s, io)      ((void)0)
+#define sampi_load_failed(io)           SAMP_E_FORMAT
+#endif
+
+/* What the row of constraints names (>>constraints). */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
+static void sampi_constraint_reset(sampi_sampler *s);
+static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
+static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
+static void sampi_decay_build(sampi_sampler *s);
+static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_decay_accept(sampi_sampler *s, samp_token token);
+static void sampi_decay_reset(sampi_sampler *s);
+static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
+static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
+#endif
+
+/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
+   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
+   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays, and so are records; a forgotten call would let it draw from old settings. */
+static void sampi_edited(sampi_sampler *s)
+{
+    s->n_edits++;
+    for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
+}
+
+/* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
+   freed sampler's may come again. Atomic, since samplers may be made in several threads. */
+static size_t sampi_next_serial(void)
+{
+    static size_t last;
+    return SAMPI_COUNT(&last);
+}
+
+/* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
+   but there always, since samp_set_rng must not allocate. */
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+
+/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
+static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
+
+/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
+   position; an mt19937 that is not in use is left unseeded, as seeding costs 624 steps. */
+static void sampi_seed(sampi_sampler *s)
+{
+    s->now.drawn = 0;
+    if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
+}
+
+/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
+   goes to a chain's members itself. */
+static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
+{
+    s->position = 0;
+    s->now.pending = -1;
+    s->now.pending_p = 0.0f;
+    sampi_seed(s);
+    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
+}

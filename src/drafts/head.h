@@ -1,0 +1,54 @@
+/* ================================================================================================== >>drafts
+   More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
+   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
+   when the row of the draft bears a test.
+
+     block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
+               stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
+     tree      tries one child after the other, each against what the ones before have left.
+     relaxed   takes a token that is nearly the best, or leaves the draw to the others.
+
+   The one thing to know: a test lives on the stack of the function that made it, like the row that points to it, and
+   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so a
+   draw writes only what the next one writes again; what stays is written between the rows. */
+
+#define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
+#define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */
+
+enum { SAMPI_TREE_WIDTH = 64 }; /* children that are tried */
+
+typedef enum sampi_test_kind {
+    SAMPI_TEST_BLOCK,
+    SAMPI_TEST_REST,
+    SAMPI_TEST_TREE,
+    SAMPI_TEST_RELAXED
+} sampi_test_kind;
+
+typedef struct sampi_test {
+    sampi_test_kind kind;
+    bool waits, waited; /* block: rewinding bans are not noted yet; and there was one */
+    /* as the row finds it */
+    uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
+    uint64_t first; /* the position of the first row */
+    uint32_t n;     /* tokens before this row */
+    /* and as the draw leaves it */
+    bool keeps;      /* u(n) < h(n) */
+    uint64_t next_r; /* of one token more */
+    uint64_t next_u;
+    /* tree: the children of a node */
+    const samp_draft *draft;
+    const int32_t *parent;
+    size_t n_vocab;
+    int32_t node, child; /* child: the first */
+    /* relaxed */
+    const samp_relaxed *relaxed;
+    samp_verify_method method;
+} sampi_test;
+
+/* The index of the draft's token among the candidates; cur->size: it is none, or has no weight. */
+static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, samp_token token)
+{
+    size_t i = 0;
+    while (i < cur->size && cur->data[i].id != token) i++;
+    return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
+}

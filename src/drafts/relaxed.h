@@ -1,0 +1,71 @@
+/* ---- relaxed ---- */
+
+/* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
+   could differ in its last bit from machine to machine. */
+static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (!s->draft || !s->draft->test || s->draft->test->kind != SAMPI_TEST_RELAXED) return false;
+    const samp_relaxed *relaxed = s->draft->test->relaxed;
+    sampi_sums sums = sampi_sum(cur);
+    size_t i = sampi_find_drafted(cur, sums.max, s->draft->token);
+    if (i == cur->size) return false;
+    const samp_token_data *d = cur->data;
+    uint64_t off = relaxed->delta < 1.0f ? sampi_mulhi(sampi_share(relaxed->delta), sums.z) : sums.z;
+    if (sampi_weight(sums.max, d[i].logit) + off < sampi_weight(sums.max, sums.max)) return false;
+    int32_t ahead = 0;
+    for (size_t k = 0; k < cur->size && ahead < relaxed->top_k; k++)
+        ahead += sampi_before(&SAMPI_BY_LOGIT, &d[k], &d[i]);
+    if (ahead >= relaxed->top_k) return false;
+    cur->selected = (int64_t)i;
+    return true;
+}
+
+/* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
+static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const sampi_test *test = s->draft->test;
+    return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
+}
+
+/* What is wrong with the bounds of a span, and of what is good enough. */
+static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
+{
+    if (relaxed->delta != relaxed->delta) return SAMP_E_NAN;
+    if (relaxed->top_k < 0 || !(relaxed->delta >= 0.0f && relaxed->delta <= 1.0f)) return SAMP_E_RANGE;
+    bool begin = relaxed->begin >= -1 && relaxed->begin < (int64_t)n_vocab;
+    bool end = relaxed->end >= -1 && relaxed->end < (int64_t)n_vocab;
+    return begin && end ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* samp_verify's loop; each row is told whether it is in a span, by the tokens before it. */
+SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
+                                     const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
+                                     samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = s && logits && draft && relaxed && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status) status = sampi_check_relaxed(relaxed, n_vocab);
+    if (!status && !sampi_set_draft(s, NULL)) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    sampi_test test;
+    memset(&test, 0, sizeof test);
+    test.kind = SAMPI_TEST_RELAXED;
+    test.relaxed = relaxed;
+    test.method = method;
+    size_t a = 0;
+    for (;; a++) {
+        sampi_draft row;
+        bool drafted = a < draft->n, lenient = relaxed->inside && relaxed->top_k > 0;
+        if (drafted) row = sampi_draft_row(draft, a, n_vocab);
+        if (drafted && lenient) row.test = &test;
+        sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
+        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
+        if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
+        if (!drafted || out[a] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}

@@ -1,0 +1,118 @@
+/* ---- tree ---- */
+
+/* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
+typedef struct sampi_siblings {
+    float max;
+    size_t n;
+    sampi_draft row[SAMPI_TREE_WIDTH];
+    uint64_t total[SAMPI_TREE_WIDTH + 1];
+} sampi_siblings;
+
+/* As sampi_mass wants it. */
+static uint64_t sampi_siblings_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_siblings *rejected = (const sampi_siblings *)draw;
+    uint64_t w = sampi_weight(rejected->max, d->logit);
+    for (size_t i = 0; i < rejected->n && w; i++) {
+        uint64_t q = sampi_draft_mass(&rejected->row[i], d->id, rejected->total[i]);
+        w = w > q ? w - q : 0;
+    }
+    return w;
+}
+
+/* The next child of node behind the index j, or -1. */
+static int32_t sampi_next_child(const samp_draft *draft, const int32_t *parent, int32_t node, int32_t j)
+{
+    for (j++; (size_t)j < draft->n; j++)
+        if (parent[j] == node) return j;
+    return -1;
+}
+
+/* One more child has been rejected. Where nothing would be left, the numbers of the draft sum to more than 1: then it
+   takes nothing away. */
+static void sampi_reject(sampi_siblings *rejected, const sampi_draft *row, const samp_token_data_array *cur)
+{
+    uint64_t total = 0;
+    rejected->row[rejected->n++] = *row;
+    for (size_t i = 0; i < cur->size; i++) total += sampi_siblings_mass(rejected, &cur->data[i]);
+    rejected->total[rejected->n] = total;
+    if (total == 0) rejected->n--;
+}
+
+/* sampi_draw_ratio for several children: the first is tested as there, and the last one's second number draws what
+   comes instead. */
+static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    const sampi_test *test = s->draft->test;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_siblings rejected;
+    uint64_t random[2] = { 0, 0 };
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO), attempt = 0;
+    rejected.max = sums.max;
+    rejected.n = 0;
+    rejected.total[0] = sums.z;
+    for (int32_t j = test->child; j >= 0 && attempt < SAMPI_TREE_WIDTH; attempt++) {
+        sampi_draft row = sampi_draft_row(test->draft, (size_t)j, test->n_vocab);
+        uint64_t q = sampi_draft_mass(&row, row.token, rejected.total[rejected.n]);
+        size_t i = sampi_find_drafted(cur, sums.max, row.token);
+        sampi_random_bits(s->seed, s->at_position, stream, attempt, random);
+        if (i < cur->size && sampi_mulhi(random[0], q) < sampi_siblings_mass(&rejected, &cur->data[i])) {
+            cur->selected = (int64_t)i;
+            return;
+        }
+        sampi_reject(&rejected, &row, cur);
+        j = sampi_next_child(test->draft, test->parent, test->node, j);
+    }
+    uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);
+    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
+}
+
+/* One row of a tree, behind `node`. */
+static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
+{
+    sampi_test test = *tree;
+    test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
+    bool ratio = test.method == SAMP_VERIFY_RATIO && test.child >= 0;
+    sampi_draft row;
+    if (ratio) row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
+    if (ratio) row.test = &test;
+    sampi_set_draft(s, ratio ? &row : NULL);
+    samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
+    sampi_set_draft(s, NULL);
+    return token;
+}
+
+/* Parents stand before their children, so there is no cycle, and a walk from node to node ends. Which child the draw
+   has taken, or hit upon, its token tells: of equal siblings only the first can be accepted, since nothing of its token
+   is left behind it. */
+SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                                  const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && draft->n && !parent) status = SAMP_E_NULL;
+    for (size_t j = 0; !status && j < draft->n; j++)
+        if (parent[j] < -1 || parent[j] >= (int32_t)j) status = SAMP_E_RANGE;
+    if (!status && !sampi_set_draft(s, NULL) && method == SAMP_VERIFY_RATIO) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    sampi_test test;
+    memset(&test, 0, sizeof test);
+    test.kind = SAMPI_TEST_TREE;
+    test.draft = draft;
+    test.parent = parent;
+    test.n_vocab = n_vocab;
+    test.method = method;
+    int32_t a = 0;
+    for (int32_t next = -1;; a++) {
+        test.node = next;
+        out[a] = sampi_tree_row(s, logits, &test);
+        do next = sampi_next_child(draft, parent, test.node, next);
+        while (next >= 0 && draft->tokens[next] != out[a]);
+        if (next < 0) break;
+        if (path) path[a] = next;
+    }
+    for (size_t i = (size_t)a + 1; i <= draft->n; i++) out[i] = -1;
+    for (size_t i = (size_t)a; path && i < draft->n; i++) path[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : a;
+}

@@ -1,0 +1,220 @@
+/* ---- between passes ----
+   What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
+   found, advance calls them and then the steps, and team is what every team of a kernel runs. */
+
+/* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
+   the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
+   Masked ones among these stay masked, whatever the rules say. */
+static int sampi_gpu_end_scan(const sampi_gpu_here *h)
+{
+    const sampi_gpu_args *a = h->a;
+    const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
+    const uint32_t splits = a->splits, n_changed = h->job->n_ids;
+    const sampi_gpu_part *part = a->part + h->row * splits;
+    const int32_t *id = h->changed_id;
+    sampi_gpu_changed *c = h->changed;
+    float max = -INFINITY, top = -INFINITY;
+    uint32_t bad = 0;
+    SAMPI_SIMD(reduction(max : max, top) reduction(+ : bad))
+    SAMPI_LANES
+    {
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+                const float x = part[sampi_gpu_min_of(i, splits - 1)].max;
+                bad += x != x;
+                max = x > max ? x : max;
+            }
+        }
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
+            float l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+            c[i].l = l;
+            c[i].at_order = c[i].at_p = 0.0f;
+            bad += l != l;
+            top = l > top ? l : top;
+        }
+    }
+    h->st->dense_max = max + 0.0f;
+    h->st->max = (top > max ? top : max) + 0.0f;
+    h->st->max_known = true;
+    h->st->bar = -INFINITY;
+    return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
+}
+
+/* Add up what the teams found in SUMS, SIGMA or MAX; the changed tokens count too. All sums are modulo 2^64, and the
+   same whatever the parts: a row has the same sums however many teams it has. What the four sums of a part are depends
+   on the pass; this writes what the pass was for, and leaves the rest. */
+static void sampi_gpu_end_sums(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_part *part = h->a->part + h->row * h->a->splits;
+    const sampi_gpu_changed *c = h->changed;
+    const uint32_t splits = h->a->splits, n_changed = h->job->n_ids;
+    const int32_t pass = st->pass;
+    const float max = st->max;
+    const double scale = st->scale;
+    const bool sums = pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_WINDOW;
+    const float window_top = st->search.top, floor = st->search.floor;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0;
+    float top = -INFINITY, low = INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3, s4, s5) reduction(max : top) reduction(min : low))
+    SAMPI_LANES
+    {
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                /* the last part may be read again, in place of those behind it: it counts once */
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
+                const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
+                s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
+                s4 += once * x.sum[4], s5 += once * x.sum[5];
+                top = x.max > top ? x.max : top;
+                low = x.low < low ? x.low : low;
+            }
+        }
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
+            float l = c[i].l;
+            if (sampi_masked(l)) continue;
+            top = l > top ? l : top;
+            low = l < low ? l : low;
+            if (sums) {
+                const uint64_t w = sampi_weight(max, l);
+                s0++, s1 += w, s2 += sampi_weighted(w, max, l);
+                if (l > window_top)
+                    s3 += w, s4++;
+                else if (l >= floor)
+                    s5 += w;
+            }
+            if (pass == SAMPI_PASS_SIGMA) {
+                sampi_gpu_squares sum = { s0, s1, s2, s3 };
+                sampi_gpu_square(&sum, sampi_sigma_x(max, l, scale));
+                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
+            }
+        }
+    }
+    if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
+    if (sums) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (pass == SAMPI_PASS_WINDOW) st->search.above_mass = s3, st->search.above_count = s4, st->search.in_mass = s5;
+    if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+}
+
+/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Without
+   this a token with a changed logit could never be kept or cut. Atomics again, for the lanes of this team only. */
+static void sampi_gpu_join_changed(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_search *search = &st->search;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const int32_t pass = st->pass;
+    const uint32_t n = h->job->n_ids;
+    const float max = st->max;
+    const sampi_gpu_window window = sampi_gpu_window_of(h->a, h->row);
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    uint32_t *n_list = &st->n_list;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (sampi_masked(c[i].l)) continue;
+        uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
+        bool in = key >= st->floor;
+        if (pass == SAMPI_PASS_WINDOW) in = c[i].l <= search->top && c[i].l >= search->floor;
+        if (pass == SAMPI_PASS_WINDOW && in) sampi_gpu_into_window(&window, key);
+        if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
+            uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+            in = code >= search->lo && code <= search->hi;
+            if (in && pass == SAMPI_PASS_HIST) {
+                const uint32_t bucket = sampi_gpu_bucket(search, max, code);
+                __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
+                in = false;
+            }
+        }
+        if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
+    }
+}
+
+/* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
+   caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
+   that isn't complete the next maximum tells. */
+static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
+    sampi_gpu_state *st = h->st;
+    const int32_t pass = st->pass;
+    const bool listing = pass == SAMPI_PASS_GATHER || (pass == SAMPI_PASS_SUMS && st->listing);
+    int known = 1;
+    st->passes++;
+    if (pass == SAMPI_PASS_SCAN) {
+        known = sampi_gpu_end_scan(h);
+        known = known ? known : 1;
+    }
+    const bool window = pass == SAMPI_PASS_WINDOW;
+    if (pass == SAMPI_PASS_SUMS || window || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX)
+        sampi_gpu_end_sums(h);
+    if (listing || window || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
+    if (listing) {
+        st->listed = st->n_list <= SAMP_GPU_LIST;
+        st->overflown = !st->listed;
+        st->listing = false;
+    }
+    while (known == 1) {
+        sampi_gpu_step *step = &h->job->step[st->at];
+        const bool last = st->at + 1 == h->job->n_steps;
+        known = sampi_gpu_run_step(h, step);
+        if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
+        st->at++;
+        st->phase = 0;
+        if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
+    }
+    /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
+    if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
+}
+
+/* A team of a row: passes, for as long as there is one that can begin.
+   Who waits for whom: a team does its part of the pass, fences, and adds itself to `arrived`. The last one to do so
+   fences, and sees by that what the others have written; it advances the row, fences, and raises the epoch. The others
+   wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
+   done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
+   comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
+   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. */
+static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
+{
+    const size_t row = team / a->splits;
+    const uint32_t split = team % a->splits;
+    sampi_gpu_state *st = &a->state[row];
+    uint32_t waited = 0;
+    for (;;) {
+        const uint32_t epoch = sampi_gpu_peek(&st->epoch);
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
+        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
+        if (a->result[row].batch == a->batch) return;
+        if (done != mark) { /* else it was done in an earlier launch */
+            sampi_gpu_walk(a, row, split);
+            a->done[team] = mark;
+            sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
+            if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
+                sampi_gpu_fence(); /* and read only behind the last arrival */
+                st->arrived = 0;   /* nobody else touches it before the epoch has changed */
+                sampi_gpu_advance(a, row);
+                sampi_gpu_fence(); /* the new state is out before the epoch is */
+                sampi_gpu_add(&st->epoch, 1);
+                waited = 0;
+                if (a->wait) continue;
+            }
+        }
+        if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
+        while (sampi_gpu_peek(&st->epoch) == epoch)
+            if (++waited > a->wait) return;
+    }
+}
+
+#if SAMPI_OFFLOAD
+#pragma omp declare target
+/* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
+static const sampi_gpu_args *sampi_gpu_bound;
+static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
+#pragma omp end declare target
+#endif

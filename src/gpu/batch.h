@@ -1,0 +1,258 @@
+/* ---- a batch ----
+   In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
+   that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
+   chain has changed that a failure would have to take back. Every batch has a number, by which the device tells its
+   results and marks from older ones. */
+
+/* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
+   the CPU's rows as well as the copies. */
+static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
+static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
+{
+    return l->row_index ? (size_t)l->row_index[row] : row;
+}
+static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
+{
+    return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
+}
+
+/* What the whole batch is refused for, before anything is done. What is wrong with a row only, that row gets as its
+   token. A context's own limits first; then those of samp_sample_batch, by its function. */
+static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
+                                 const samp_token *out)
+{
+    if (!gpu || !l || (l->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (l->n_rows == 0) return SAMP_OK;
+    if (l->dtype != gpu->config.dtype) return SAMP_E_DTYPE;
+    if (l->n_rows > gpu->config.max_rows || l->n_vocab > gpu->config.max_vocab) return SAMP_E_RANGE;
+    return sampi_check_batch(rows, l);
+}
+
+/* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
+   what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
+   chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
+static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
+{
+    const size_t size = sampi_gpu_element_size(l->dtype);
+    const char *data = (const char *)l->data + sampi_gpu_data_row(l, r) * sampi_gpu_stride(l) * size;
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->config.data_on_device) {
+        if (sampi_gpu_get(gpu, gpu->raw, data, l->n_vocab * size)) return SAMP_E_DEVICE;
+        data = gpu->raw;
+    }
+    samp_logits one = *l;
+    samp_token token;
+    one.data = data;
+    one.n_rows = one.n_threads = 1;
+    one.stride = 0;
+    one.row_index = NULL;
+    one.mask = sampi_gpu_mask_row(l, r);
+    one.logprobs = l->logprobs ? l->logprobs + r : NULL;
+    int status = samp_sample_batch(row, &one, &token);
+    return status ? status : token;
+}
+
+/* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
+   host's logits lie packed by job; logits that are there already stay where they are. Places are written into the stage
+   for all jobs, kept ones too, because the next batch may have another order of rows; upload_stage sends them. */
+static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
+{
+    sampi_gpu_args *a = &gpu->args;
+    const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l), row = l->n_vocab * size;
+    const size_t words = (l->n_vocab + 31) / 32;
+    int status = SAMP_OK;
+    a->data = gpu->config.data_on_device ? (const char *)l->data : gpu->block + gpu->data_at;
+    a->stride = gpu->config.data_on_device ? stride : l->n_vocab;
+    a->mask = l->mask ? (const uint32_t *)(const void *)(gpu->block + gpu->mask_at) : NULL;
+    a->mask_stride = words;
+    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at);
+    for (uint32_t j = 0; j < gpu->n_jobs && !status; j++) {
+        const size_t r = gpu->row_of[j], from = sampi_gpu_data_row(l, r);
+        place[j].data_row = gpu->config.data_on_device ? from : j;
+        place[j].out_row = (uint32_t)r;
+        if (l->mask)
+            status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
+                                   words * 4);
+        if (gpu->config.data_on_device || status) continue;
+        uint32_t n = 1; /* neighbours travel together */
+        while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
+               sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
+            place[j + n].data_row = j + n;
+            place[j + n].out_row = gpu->row_of[j + n];
+            n++;
+        }
+        status = sampi_gpu_put(gpu, gpu->block + gpu->data_at + j * row, (const char *)l->data + from * stride * size,
+                               n * row);
+        j += n - 1;
+    }
+    return status;
+}
+
+/* The longest list of top log-probabilities that a job wants: all rows of args.basis have room for so many, which both
+   sides must agree on. */
+static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
+{
+    int32_t most = 0;
+    for (uint32_t j = 0; l->logprobs && j < gpu->n_jobs; j++) {
+        const samp_logprobs *lp = &l->logprobs[gpu->row_of[j]];
+        if (lp->raw.n_top > most) most = lp->raw.n_top;
+        if (lp->processed.n_top > most) most = lp->processed.n_top;
+    }
+    return (uint32_t)most;
+}
+
+/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new, or
+   one stretch from the first new one to the last. The args go last into the stage, since they hold where the rules are.
+   One copy, or two if many old jobs lie in between. */
+static int sampi_gpu_upload_stage(samp_gpu *gpu)
+{
+    enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
+    const size_t rules = (gpu->n_rules * sizeof *gpu->rule + 15) & ~(size_t)15;
+    const size_t ids = (gpu->n_ids * sizeof *gpu->id + 15) & ~(size_t)15;
+    size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
+    size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
+    size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
+    /* jobs between the places and the first new one would be sent for nothing, unless they are few */
+    const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
+    char *device = gpu->block + gpu->job_at;
+    /* rules and ids to where the args begin, so that what is sent is one piece */
+    memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
+    memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
+    gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
+    gpu->args.id = (const int32_t *)(const void *)(device + from + rules);
+    memcpy(gpu->stage + gpu->args_at, &gpu->args, sizeof gpu->args);
+    if (together) until = new_until;
+    int status = sampi_gpu_put(gpu, device + from, gpu->stage + from, until - from);
+    if (any && !together && !status)
+        status = sampi_gpu_put(gpu, device + new_from, gpu->stage + new_from, new_until - new_from);
+    return status;
+}
+
+/* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
+   there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
+   else one could wait for a team that can't begin before it ends. */
+static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
+{
+    sampi_gpu_args *a = &gpu->args;
+    int status = sampi_gpu_upload_rows(gpu, l);
+    if (status) return status;
+    a->batch = ++gpu->batch;
+    a->n_rows = gpu->n_jobs;
+    a->n_vocab = (uint32_t)l->n_vocab;
+    a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    /* team = row * splits + split: see sampi_gpu_team */
+    a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
+    if (a->splits > a->groups) a->splits = a->groups;
+    a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
+    a->type = (int32_t)l->dtype;
+    a->pairs = !SAMPI_BIG_ENDIAN && sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 &&
+               (uintptr_t)a->data % 4 == 0;
+    a->out = gpu->config.out_on_device ? out : NULL;
+    a->n_top = sampi_gpu_most_top(gpu, l);
+    return sampi_gpu_upload_stage(gpu);
+}
+
+/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. The job
+   has a step for each of them, in the same order. */
+static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
+{
+    int users = 0;
+    for (int at = 0; at < r->n; at++) {
+        if (!sampi_is_custom(r->list[at])) continue;
+        if (users == gpu->called[job]) return at;
+        users++;
+    }
+    return r->n;
+}
+
+/* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
+   -1. For call_user; it reads from the device, where the arrays are. They are looked at there (sampi_gpu_repack), but
+   those of a last sampler, whose row doesn't go on: these as the CPU looks at what apply leaves, and, if one behind it
+   is off, as that one does (checked). */
+static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, bool checked,
+                                int32_t *token)
+{
+    samp_token_data_array cur = { gpu->candidate, data->size, data->selected, false };
+    int32_t *id = (int32_t *)(void *)gpu->item; /* room for SAMP_GPU_LIST items */
+    float *logit = (float *)(void *)(id + SAMP_GPU_LIST);
+    if (data->size == 0) return SAMP_E_EMPTY;
+    if (data->size > n) return SAMP_E_RANGE;
+    if (!last) return SAMP_OK;
+    int status = sampi_gpu_get(gpu, id, data->ids, data->size * sizeof *id);
+    if (!status) status = sampi_gpu_get(gpu, logit, data->logits, data->size * sizeof *logit);
+    for (size_t i = 0; i < data->size && !status; i++) {
+        if (id[i] < 0 || (uint32_t)id[i] >= gpu->args.n_vocab) status = SAMP_E_RANGE;
+        cur.data[i].id = id[i];
+        cur.data[i].logit = logit[i];
+    }
+    if (!status && sampi_has_doubled_id(&cur)) status = SAMP_E_RANGE;
+    const int found = status ? status : sampi_check(&cur);
+    if (found == SAMP_E_NAN || checked) status = found;
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    return status;
+}
+
+/* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
+   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. No kernel
+   runs meanwhile, so both can be written. If the sampler has failed or chosen, the row is only to be put in order: it
+   ends with an error that nobody looks at, since the verdict goes before. */
+static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+{
+    const uint32_t n = gpu->result[job].n_list, none = 0;
+    const size_t first = (size_t)job * SAMP_GPU_LIST;
+    sampi_gpu_route r;
+    sampi_gpu_find_route(gpu, (sampi_sampler *)chain, &r);
+    const int at = sampi_gpu_stopped_at(gpu, job, &r);
+    samp_sampler *user = &r.list[at]->base;
+    samp_gpu_data data;
+    data.device = gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST;
+    data.ids = gpu->args.user_id + first;
+    data.logits = gpu->args.user_logit + first;
+    data.probs = gpu->args.user_p + first;
+    data.size = n;
+    data.selected = -1;
+    data.sorted = false;
+    int32_t token = -1;
+    int status = sampi_user_status(user->iface->apply_gpu(user, &data));
+    gpu->called[job]++;
+    if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, r.checked >> at & 1, &token);
+    /* then the device has nothing more to do for this row */
+    const bool decided = status || token >= 0;
+    if (decided) gpu->verdict[job] = status ? status : token + 1;
+    const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
+    /* first the size, then the row is open again */
+    status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
+    return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
+}
+
+/* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
+   first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
+   launch is mostly enough for all passes. Users' samplers are called between launches. Writes results, counts and
+   verdicts; no chain is told of a token yet. */
+static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
+{
+    const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
+    uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
+    while (left > 0) {
+        const uint32_t n = launched == 0 ? gpu->launches : 1;
+        for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
+        launched += n;
+        /* no row needs so many: something is wrong with the device, and this loop must end */
+        if (launched > most) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
+            return SAMP_E_DEVICE;
+        left = passes = 0;
+        for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+            const sampi_gpu_result *res = &gpu->result[j];
+            /* a result of an earlier batch is none */
+            const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
+            left += stopped || res->batch != gpu->batch;
+            if (res->passes > passes) passes = res->passes;
+            if (stopped && sampi_gpu_call_user(gpu, j, rows[gpu->row_of[j]])) return SAMP_E_DEVICE;
+        }
+    }
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
+    /* the next batch is mostly like this one */
+    gpu->launches = gpu->args.wait ? 1 : passes;
+    return SAMP_OK;
+}

@@ -1,0 +1,100 @@
+/* ---- choosing ----
+   The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
+   own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
+   begun. */
+
+/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
+   token that a draw has come upon, which is on no list. */
+static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
+{
+    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+    uint32_t at = sampi_gpu_changed_at(h, id);
+    return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
+}
+
+/* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
+   their places, so that the running sum over the group is the one that the CPU would go through. row_draw calls it for
+   each attempt; the row itself holds a hole, an envelope of 0, where a changed token stands. */
+static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    const uint32_t n_changed = h->job->n_ids;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    uint64_t *q = h->wide;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t group = which; group < which + 1;
+                     group++) /* without a loop gcc 12's device compiler fails */
+    {
+        const bool pairs = sampi_gpu_paired(&p.v, group);
+        float l[32];
+        sampi_gpu_cell(&p, group, lane, l);
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
+    }
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
+    {
+        const uint32_t at = (uint32_t)id[i];
+        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
+    }
+}
+
+/* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
+   if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
+static void sampi_gpu_join_groups(const sampi_gpu_here *h)
+{
+    const uint32_t n_changed = h->job->n_ids;
+    uint64_t *sum = h->a->sum + h->row * h->a->groups;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const float max = h->st->max;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) __atomic_fetch_add(
+        &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
+}
+
+/* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
+   test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
+   the sums of lanes. Mostly the first attempt is good: the envelope is close. Behind the DRAW pass, for a row without a
+   complete list; the key that it returns is of the logit as it is now. */
+static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const uint32_t groups = h->a->groups;
+    const uint64_t *sum = h->a->sum + h->row * groups;
+    const float max = h->st->max;
+    uint64_t random[2];
+    sampi_gpu_join_groups(h);
+    const uint64_t total = sampi_gpu_total(sum, groups);
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
+        uint64_t t = sampi_mulhi(random[0], total);
+        const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        sampi_gpu_group_envelope(h, group);
+        const uint32_t id = group * SAMPI_GROUP +
+                            sampi_gpu_find(h->wide, SAMPI_GROUP, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
+        if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))
+            return sampi_gpu_key(l, id);
+    }
+}
+
+/* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
+   A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
+static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (st->complete) {
+        *key = sampi_gpu_list_draw(h, step);
+        return 1;
+    }
+    if (!st->drawn && st->ahead != SAMPI_GPU_AHEAD_MADE) {
+        st->drawn = true;
+        st->pass = SAMPI_PASS_DRAW;
+        return 0;
+    }
+    *key = sampi_gpu_row_draw(h, step);
+    return 1;
+}

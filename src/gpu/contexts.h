@@ -1,0 +1,158 @@
+/* ---- contexts ----
+   Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
+   one by its address and serial number, and looks at it only while it is in the batch. */
+
+/* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
+   from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
+static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
+{
+    const size_t rows = c->max_rows;
+    size_t used = 0;
+#define SAMPI_RESERVE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    sampi_gpu_reserve(base, &used, 1, sizeof *gpu);
+    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
+    SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
+    SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
+                                                              sampi_gpu_basis_size((size_t)c->max_top_logprobs));
+    SAMPI_RESERVE(row_of, uint32_t, rows);
+    SAMPI_RESERVE(where, uint8_t, rows);
+    SAMPI_RESERVE(called, int32_t, rows);
+    SAMPI_RESERVE(verdict, int32_t, rows);
+    SAMPI_RESERVE(slot, sampi_gpu_slot, rows);
+    SAMPI_RESERVE(token, samp_token, rows);
+    SAMPI_RESERVE(item, sampi_gpu_item, SAMP_GPU_LIST);
+    SAMPI_RESERVE(candidate, samp_token_data, SAMP_GPU_LIST);
+    SAMPI_RESERVE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
+#undef SAMPI_RESERVE
+    return used;
+}
+
+/* Memory where the kernels run: in prepare_device, and at no other time. Its bytes are anything at first. */
+static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) return omp_target_alloc(n, gpu->device);
+#endif
+    (void)gpu;
+    return SAMP_MALLOC(n);
+}
+
+/* Give back what alloc gave. NULL is fine on either side: a context may be half made. */
+static void sampi_gpu_release(samp_gpu *gpu, void *p)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        if (p) omp_target_free(p, gpu->device);
+        return;
+    }
+#endif
+    (void)gpu;
+    SAMP_FREE(p);
+}
+
+/* Also of a context that create could not finish: the pointers that it has not come to are NULL. sampi_gpu_bound may
+   still point to its args; nobody reads it before the next launch, which sees to it. */
+SAMP_API void samp_gpu_free(samp_gpu *gpu)
+{
+    if (!gpu) return;
+    sampi_gpu_release(gpu, gpu->keep);
+    sampi_gpu_release(gpu, gpu->block);
+    SAMP_FREE(gpu);
+}
+
+/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, whose jobs are
+   lost by it: so only at creation, and by start_again, when all slots are forgotten. */
+static int sampi_gpu_zero(samp_gpu *gpu)
+{
+    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
+    int status = SAMP_OK;
+    memset(gpu->stage, 0, step);
+    for (size_t i = 0; i < gpu->zeroed && !status; i += step)
+        status = sampi_gpu_put(gpu, gpu->block + i, gpu->stage, gpu->zeroed - i < step ? gpu->zeroed - i : step);
+    return status;
+}
+
+/* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
+   need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
+   they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
+   widens them. */
+static int sampi_gpu_prepare_device(samp_gpu *gpu)
+{
+    size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
+    gpu->block = (char *)sampi_gpu_alloc(gpu, size);
+    gpu->keep = sampi_gpu_alloc(gpu, 256);
+    if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
+    sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
+    gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
+    gpu->zeroed = zeroed;
+    sampi_gpu_stage_size(gpu->config.max_rows, at);
+    gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
+    gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
+    gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
+    gpu->args.job_size = offsetof(sampi_gpu_job, step);
+    if (sampi_gpu_zero(gpu)) return SAMP_E_DEVICE;
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) return sampi_gpu_probe(gpu);
+#endif
+    return SAMP_OK;
+}
+
+/* What samp_gpu_device_name says, written once, when the mode is known. */
+static void sampi_gpu_give_name(samp_gpu *gpu)
+{
+    sampi_text t = { gpu->name, sizeof gpu->name, 0 };
+    if (gpu->mode == SAMPI_GPU_ON_CPU) sampi_put(&t, "cpu");
+    if (gpu->mode == SAMPI_GPU_ON_HOST) sampi_put(&t, "host kernels");
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        sampi_put(&t, "device ");
+        sampi_put_u64(&t, (uint64_t)gpu->device);
+    }
+    gpu->name[t.len] = 0;
+}
+
+/* The host's block is taken first: with it there is a context to free, whatever the device then says. launches is what
+   run_batch tries first. */
+SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
+{
+    int local, *result = status ? status : &local;
+    if ((*result = sampi_gpu_check(config))) return NULL;
+    if (samp_gpu_available() && config->device >= samp_gpu_available()) {
+        *result = SAMP_E_RANGE;
+        return NULL;
+    }
+    samp_gpu shape;
+    size_t size = sampi_gpu_host_layout(config, NULL, &shape);
+    char *base = (char *)SAMP_MALLOC(size);
+    if (!base) {
+        *result = SAMP_E_NOMEM;
+        return NULL;
+    }
+    samp_gpu *gpu = (samp_gpu *)(void *)base;
+    memset(gpu, 0, sizeof *gpu);
+    sampi_gpu_host_layout(config, base, gpu);
+    memset(gpu->slot, 0,
+           config->max_rows * sizeof *gpu->slot); /* no chain is on the device: the heap may remember one */
+    gpu->config = *config;
+    gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
+    if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
+    gpu->launches = 1;
+#if SAMPI_OFFLOAD
+    gpu->device = config->device;
+    gpu->host = omp_get_initial_device();
+#endif
+    sampi_gpu_give_name(gpu);
+    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_prepare_device(gpu);
+    if (*result == SAMP_OK) return gpu;
+    samp_gpu_free(gpu);
+    return NULL;
+}
+
+SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu) { return gpu ? gpu->name : ""; }
+
+SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
+{
+    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0 };
+    return gpu ? gpu->perf : none;
+}

@@ -1,0 +1,153 @@
+/* ---- log-probabilities ----
+   The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
+   chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
+   around a chain's own (sampi_gpu_pack_steps) if they are asked for: sampi_gpu_raw before all samplers,
+   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. */
+
+/* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
+   copy of the basis. */
+static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
+{
+    return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
+}
+
+/* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
+   order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
+   atomic counts places for the lanes of this team. */
+static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
+{
+    const sampi_gpu_args *a = h->a;
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_require_sums(h);
+    if (known != 1) return known;
+    /* more than all can't be told; with none wanted no list is needed */
+    if (n_top > st->n) n_top = (uint32_t)st->n;
+    if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
+    if (known != 1) return known;
+    sampi_gpu_basis *basis = &a->basis[h->row * 2 + set];
+    uint64_t *top = sampi_gpu_top_keys(a->basis, a->n_rows, a->n_top, h->row, set);
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = n_top > 0 ? st->n_list : 0;
+    const uint64_t last = st->search.key;
+    uint32_t *found = &basis->n_top;
+    basis->max = st->max;
+    basis->z = st->z;
+    basis->n_top = 0;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
+    }
+    return 1;
+}
+
+/* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
+   the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
+   reaches. */
+static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_leave_basis(h, 0, step->k);
+    if (known != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = st->listed ? st->n_list : 0;
+    uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
+    st->n_given = n;
+    /* no key reaches UINT64_MAX: without a list the row is counted at the end */
+    st->given_from = st->listed ? st->floor : UINT64_MAX;
+    return 1;
+}
+
+/* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
+   them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
+   the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
+   all. */
+static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
+{
+    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const uint32_t n = h->job->n_ids;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        c[i].l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+    }
+    st->n_ops = 0;
+    st->bar = -INFINITY;
+    st->complete = st->listed = false;
+    st->thinned = true;
+    st->max = max;
+}
+
+/* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
+   checks. */
+static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
+{
+    const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
+    const uint32_t n = h->st->n_given;
+    uint32_t rank = 0;
+    SAMPI_SIMD(reduction(+ : rank))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += given[i] >= key;
+    return rank;
+}
+
+/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
+   from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
+   if the chosen token is not among its first; 3: done. It is the last step, so it may take the row apart, and it is the
+   one that finishes the row. */
+static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
+    const uint32_t id = sampi_gpu_id(st->chosen);
+    int known;
+    if (st->phase == 0) {
+        if ((known = sampi_gpu_leave_basis(h, 1, step->k)) != 1) return known;
+        sampi_gpu_keep_from(h, st->chosen);
+        st->thinned = true; /* only their number is wanted */
+        st->phase = 1;
+    }
+    if (st->phase == 1) {
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
+        const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+        /* the chosen token is the last of what was kept: so many are up to it */
+        left->l = sampi_gpu_logit(st->chosen);
+        left->rank = (uint32_t)st->n;
+        given->l = sampi_gpu_element(&v, id) + 0.0f;
+        const uint64_t key = sampi_gpu_key(given->l, id);
+        given->rank = sampi_gpu_given_rank(h, key);
+        /* done, unless the given row must be counted */
+        st->phase = 3;
+        if (key < st->given_from) {
+            sampi_gpu_restore_row(h, given->max);
+            sampi_gpu_keep_from(h, key);
+            st->phase = 2;
+        }
+    }
+    if (st->phase == 2) {
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
+        given->rank = (uint32_t)st->n;
+    }
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
+}
+
+/* The one place where the device tells steps apart; sampi_gpu_advance calls it. What the host never sends is declined:
+   the CPU samples the row. */
+static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
+{
+    switch (step->kind) {
+#define SAMPI_X(KIND, function)                                                                                      \
+    case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
+        case SAMPI_GPU_USER: return sampi_gpu_user(h);
+        case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);
+        case SAMPI_GPU_RAW: return sampi_gpu_raw(h, step);
+        case SAMPI_GPU_LOGPROBS: return sampi_gpu_logprobs(h, step);
+        default: return SAMPI_GPU_DECLINED;
+    }
+}

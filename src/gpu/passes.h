@@ -1,0 +1,531 @@
+/* ==================================================================================================== >>passes
+   What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
+   which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
+   goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
+   are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
+   integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
+   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). Called by
+   sampi_gpu_team through sampi_gpu_walk, once per team and pass. Of the state only n_list is written here; all else of
+   it was written by the team that ended the pass before, and stays as it is until the next end. */
+
+/* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
+   first one of split + 1: no group is left out, or has two teams. */
+static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
+{
+    return (uint32_t)((uint64_t)a->groups * split / a->splits);
+}
+
+/* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
+   before it reads them, so that nobody has to be waited for; the row's last team clears them again (sampi_gpu_finish),
+   so they are all zero when a row begins. The words belong to this team alone: the atomic is for its lanes, of which
+   two may have ids in one word. */
+static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+{
+    const int32_t *id = sampi_gpu_ids(a, row);
+    const uint32_t n = sampi_gpu_job_of(a, row)->n_ids;
+    uint32_t *hole = a->hole + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint32_t at = (uint32_t)id[i];
+        if (at >= first * SAMPI_GROUP && at < end * SAMPI_GROUP)
+            __atomic_fetch_or(&hole[at / 32], 1u << at % 32, __ATOMIC_RELAXED);
+    }
+}
+
+/* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
+   every element once, and does so little with it that only the memory's speed counts. Its maxima are what lets the
+   later passes leave most cells unread: cell and lane_max stay as written here until the next batch. A masked NaN is
+   not seen, as on the CPU; one in a hole is found by end_scan, which reads the changed tokens. */
+static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
+    float *cell = a->cell + row * a->groups * SAMPI_WARP;
+    float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
+    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_make_holes(a, row, first, end);
+    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
+    float top = -INFINITY;
+    uint32_t nan = 0;
+    SAMPI_SIMD(reduction(max : top) reduction(| : nan))
+    SAMPI_LANES
+    {
+        float best = -INFINITY;
+        bool bad = false;
+        uint32_t group = first;
+        /* 16-bit rows without masks or holes are nearly all there are: these twice as much at once, */
+        for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
+            const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
+            uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
+            float m[2] = { -INFINITY, -INFINITY };
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
+                /* a comparison with NaN is false and leaves the maximum as it was, so NaN has a flag of its own */
+                bad |= x != x || y != y;
+                x = y > x ? y : x;
+                m[i / 16] = x > m[i / 16] ? x : m[i / 16];
+            }
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m[0];
+            cell[(group + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
+            best = m[0] > best ? m[0] : best;
+            best = m[1] > best ? m[1] : best;
+        }
+        for (; group < end; group++) { /* and what is left, or any other row */
+            float x[32], m = -INFINITY;
+            sampi_gpu_read(&v, group, lane, x);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                bad |= x[i] != x[i];
+                m = x[i] > m ? x[i] : m;
+            }
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m;
+            best = m > best ? m : best;
+        }
+        lane_max[lane] = best;
+        top = best > top ? best : top;
+        nan |= bad;
+    }
+    /* the only member of the part that end_scan reads */
+    a->part[row * a->splits + split].max = nan ? NAN : top;
+}
+
+/* The row as every other pass reads it: these groups, as the operations so far have left them. It is a copy of what the
+   state says, which lanes can keep in registers. A single temperature is by far the most frequent operation, and gets a
+   multiplication without a loop over operations. */
+typedef struct sampi_gpu_pass {
+    sampi_gpu_view v;
+    uint32_t first, end; /* groups */
+    const float *cell;   /* maxima, of the row as it came */
+    const sampi_gpu_op *op;
+    uint32_t n_ops, n_replay; /* all, and those that elements go through */
+    bool scaled;              /* none, but times r: nearly always, if there are any */
+    float r, max, bar;
+} sampi_gpu_pass;
+
+/* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
+   >>steps). */
+SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_state *st = &a->state[row];
+    sampi_gpu_pass p;
+    p.v = sampi_gpu_view_of(a, row);
+    p.first = sampi_gpu_first(a, split);
+    p.end = sampi_gpu_first(a, split + 1);
+    p.cell = a->cell + row * a->groups * SAMPI_WARP;
+    p.op = st->op;
+    p.n_ops = st->n_ops;
+    p.scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
+    p.n_replay = p.scaled ? 0 : st->n_ops;
+    p.r = p.scaled ? st->op[0].f : 1.0f;
+    p.max = st->max;
+    p.bar = st->bar;
+    return p;
+}
+
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question: a pass
+   over a row that was cut costs a fraction of the scan. A cell with only masked tokens, or only holes, has the maximum
+   -inf, and is never read. The answer may be yes in vain, never no in vain: the bound is one from above. */
+SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
+{
+    const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
+    return bound >= -FLT_MAX && bound >= bar;
+}
+
+/* Logits as they are now of elements that were read; -inf: masked, or gone. Element i is the token base + place i of
+   the lane. It does what sampi_gpu_replay does, with the same roundings: a token must have one logit, whoever asks. The
+   CPU rounds after each operation too. */
+SAMPI_INLINE void sampi_gpu_now(const sampi_gpu_pass *p, uint32_t base, uint32_t apart, bool pairs, int lane,
+                                float *l)
+{
+    SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) l[i] += 0.0f; /* -0 becomes +0 */
+    if (p->scaled) {
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
+            /* computed for masked ones too, and then not used: a selection instead of a branch */
+            l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
+        }
+    }
+    if (p->n_replay) {
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++)
+            l[i] = sampi_gpu_replay(p->op, p->n_replay, base + SAMPI_PLACE(pairs, apart), l[i]);
+    }
+}
+
+/* The logits of a lane's cell as they are now. */
+SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
+{
+    sampi_gpu_read(&p->v, group, lane, l);
+    sampi_gpu_now(p, group * SAMPI_GROUP, SAMPI_WARP, sampi_gpu_paired(&p->v, group), lane, l);
+}
+
+/* The histogram of a window's tokens, which lies in wide and code. The shift tells what its buckets are. */
+typedef struct sampi_gpu_window {
+    uint64_t *mass, *count;
+    uint64_t lo;
+    uint32_t shift;
+    float max;
+} sampi_gpu_window;
+
+static sampi_gpu_window sampi_gpu_window_of(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_state *st = &a->state[row];
+    sampi_gpu_window window = { a->wide + row * SAMPI_WIDE, a->code + row * SAMP_GPU_LIST, st->search.lo,
+                                st->search.shift, st->max };
+    return window;
+}
+
+SAMPI_INLINE void sampi_gpu_into_window(const sampi_gpu_window *window, uint64_t key)
+{
+    const uint64_t at = (~key - window->lo) >> window->shift;
+    __atomic_fetch_add(&window->count[at], (uint64_t)1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&window->mass[at], sampi_weight(window->max, sampi_gpu_logit(key)), __ATOMIC_RELAXED);
+}
+
+/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
+   three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
+   places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
+   no list to write them to. A window, if it isn't NULL, gets them all. */
+SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
+                                        uint32_t group, int lane, uint32_t bits, const sampi_gpu_window *window)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
+    const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
+    const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
+    uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
+    for (; bits && (window || to < SAMP_GPU_LIST); bits &= bits - 1, to++) { /* beyond its end only the count grows */
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
+        const float x = sampi_gpu_element(&p->v, id);
+        const uint64_t key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        if (window) sampi_gpu_into_window(window, key);
+        if (to >= SAMP_GPU_LIST) continue;
+        item[to].key = key;
+        item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
+        item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
+    }
+}
+
+/* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
+   once. A masked token adds only them. Only for the loop of walk_sums, where turning each double into an integer would
+   take longer than the rest; lists, which are short, have sampi_weight itself, and the sums come out equal. */
+SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
+{
+    const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
+    double d = (double)l - (double)max;
+    d = d > -700.0 ? d : -700.0;
+    *z += sampi_bits(w);
+    *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
+}
+
+/* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
+   weighed, also those that are gone (their weight is zero): a branch would cost more. Asked for by require_sums, which
+   has made sure that the maximum is known: weights are relative to it. It writes the team's part; end_sums adds up. */
+static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    /* this floor is sampi_gpu_floor of a logit: whoever has that logit has a key above it, so logits can be compared */
+    const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    uint64_t n = 0, z = 0, s = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        float l[32];
+        uint32_t unmasked = 0, wanted = 0;
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            /* gone ones must not become the smallest */
+            const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
+            unmasked += l[i] >= -FLT_MAX;
+            wanted |= (uint32_t)(l[i] >= floor) << i;
+            low = x < low ? x : low;
+            sampi_gpu_weigh(p.max, l[i], &z, &s);
+        }
+        n += unmasked;
+        /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
+        z -= 32 * sampi_bits(SAMPI_INT);
+        s -= 32 * sampi_bits(SAMPI_INT);
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
+    }
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = part->sum[4] = part->sum[5] = 0;
+    part->max = -INFINITY, part->low = low; /* the row's maximum is known */
+}
+
+/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
+   stays below 2^64 for a row of any length, and needs no wider integers in the loop. They are put together once a row,
+   in 128 bits. */
+typedef struct sampi_gpu_squares {
+    uint64_t x, high, mixed, low;
+} sampi_gpu_squares;
+
+/* One x more. The row, the list and the changed tokens are added by this, each in a reduction of its own. */
+SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
+{
+    sum->x += x;
+    sum->high += (x >> 20) * (x >> 20);
+    sum->mixed += (x >> 20) * (x & 0xFFFFF);
+    sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
+}
+
+/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass, of which only the maximum is used: for a
+   row whose first tokens were removed or changed, so that nobody knows it. It is rare, and not worth a function. (The
+   sums that MAX makes are of an old maximum and scale, and nobody reads them.) */
+static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const double scale = a->state[row].scale;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float top = -INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        float l[32];
+        sampi_gpu_squares sum = { s0, s1, s2, s3 };
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
+            const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
+            sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
+            top = l[i] > top ? l[i] : top;
+        }
+        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
+    }
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
+    part->sum[4] = part->sum[5] = 0;
+    part->max = top, part->low = INFINITY;
+}
+
+/* GATHER, BUCKET: the list. GATHER's keys from floor on (require_list), BUCKET's codes in a window (search_bucket). Few
+   cells have any, and no lane waits for another one's: each looks through the maxima of its own cells, and reads those
+   that matter. Whoever asked has set n_list to 0; the items come in no order, and differently each time, and nothing
+   may depend on that. Both are one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
+static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
+    const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
+    const double mean = st->search.mean;
+    /* scores say nothing about maxima, so by score every cell that isn't empty is read */
+    const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
+    {
+        float bound[8]; /* eight maxima are read at once: behind one another each would be waited for */
+        uint32_t cells = 0;
+        SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
+        {
+            const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
+            bound[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
+        }
+        SAMPI_UNROLL(8)
+        for (uint32_t i = 0; i < 8; i++)
+            cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        /* only now the few cells that can hold one of the wanted */
+        for (; cells; cells &= cells - 1) {
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            const bool pairs = sampi_gpu_paired(&p.v, group);
+            float l[32];
+            uint32_t wanted = 0;
+            sampi_gpu_cell(&p, group, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
+                wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+            }
+            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, NULL);
+        }
+    }
+}
+
+/* The envelope's sum of each group, from those of its cells: these go through memory, because a group's cells belong
+   to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. */
+static void sampi_gpu_sum_groups(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+{
+    const uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint64_t *sum = a->sum + row * a->groups;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t group = first + (uint32_t)lane; group < end; group += SAMPI_WARP)
+    {
+        uint64_t all = 0;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        sum[group] = all;
+    }
+}
+
+/* WINDOW: what SUMS finds, and at two thresholds at once: mass and count of what is above the window; mass, list and
+   histogram of what is in it. Where a draw follows that needs no more (st->ahead), the envelope's sums of what is above
+   too, of logits as they will be by then. */
+static void sampi_gpu_walk_window(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool ahead = st->ahead == SAMPI_GPU_AHEAD_ASKED;
+    const float window_top = st->search.top, floor = st->search.floor, then = st->then, factor = st->factor;
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    const sampi_gpu_window window = sampi_gpu_window_of(a, row);
+    uint64_t n = 0, z = 0, s = 0, mass = 0, count = 0, in = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : n, z, s, mass, count, in) reduction(min : low))
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        float l[32];
+        uint32_t unmasked = 0, wanted = 0, above = 0, q = 0;
+        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, group, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                const bool over = l[i] > window_top, inside = !over & (l[i] >= floor);
+                const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY,
+                            scaled = sampi_finite(sampi_roundf(l[i] * factor));
+                const float later = over ? scaled : -INFINITY; /* a selection instead of a branch, here and below */
+                uint64_t w = 0 - sampi_bits(SAMPI_INT);
+                unmasked += l[i] >= -FLT_MAX;
+                above += over;
+                wanted |= (uint32_t)inside << i;
+                low = x < low ? x : low;
+                sampi_gpu_weigh(p.max, l[i], &w, &s);
+                z += w;
+                mass += w & (0 - (uint64_t)over);
+                in += w & (0 - (uint64_t)inside);
+                q += sampi_envelope(then, later);
+            }
+            s -= 32 * sampi_bits(SAMPI_INT); /* what sampi_gpu_weigh has added beside the weights */
+        }
+        n += unmasked;
+        count += above;
+        if (ahead) cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted, &window);
+    }
+    if (ahead) sampi_gpu_sum_groups(a, row, p.first, p.end);
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
+    part->sum[3] = mass, part->sum[4] = count, part->sum[5] = in;
+    part->max = -INFINITY, part->low = low;
+}
+
+/* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
+   the atomics can't be seen in the sums; without a mass to look for only counts are needed, and weights are not made.
+   All teams of the row add to the same buckets. It is for sets that are not known to fit a list. */
+static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_search search = a->state[row].search;
+    const bool weighing = search.mass != 0;
+    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        const bool pairs = sampi_gpu_paired(&p.v, group);
+        float l[32];
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+            const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
+            /* gone, or not in the window: a branch, because most tokens of the live cells aren't in it */
+            if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
+            const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
+            const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
+            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* A race that nobody has won yet, for a lane to run. */
+static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t position, float max)
+{
+    sampi_race race = { step->seed, position, step->stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+#endif
+
+/* DRAW: the envelope's sum of each group. The draw (row_draw in >>steps) then finds a group by these sums, and makes
+   the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are still
+   those of an earlier draw. */
+static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
+    {
+        float l[32];
+        uint32_t q = 0;
+        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, group, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
+        }
+        cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
+    }
+    sampi_gpu_sum_groups(a, row, p.first, p.end);
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* RACE: all that is left runs, for gumbel. Each lane leaves who of its own comes first, of two with one time the larger
+   key, as in sampi_race_run; the step then looks for the first of all. Elements are read one by one: so much is done
+   with each that 32 of them at once would not fit the registers. */
+static void sampi_gpu_walk_race(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const sampi_race start = sampi_gpu_race_of(&job->step[a->state[row].at], job->position, p.max);
+    uint64_t *time = a->time + (row * a->splits + split) * SAMPI_WARP;
+    uint64_t *winner = a->winner + (row * a->splits + split) * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        sampi_race race = start;
+        for (uint32_t group = p.first; group < p.end; group++) {
+            const bool pairs = sampi_gpu_paired(&p.v, group);
+            if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+            for (int i = 0; i < 32; i++) {
+                const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i);
+                if (id >= p.v.n || (p.v.hole && (p.v.hole[id / 32] >> id % 32 & 1))) continue;
+                const float l = sampi_gpu_replay(p.op, p.n_ops, id, sampi_gpu_element(&p.v, id));
+                sampi_race_run(&race, l, (samp_token)id, 0);
+            }
+        }
+        time[lane] = sampi_bits(race.time);
+        winner[lane] = sampi_gpu_key(race.logit, (uint32_t)race.id);
+    }
+}
+#endif
+
+/* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
+   passes. NONE has no work: the row goes on after a user's sampler. */
+static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    switch (a->state[row].pass) {
+        case SAMPI_PASS_SCAN: sampi_gpu_scan(a, row, split); break;
+        case SAMPI_PASS_SUMS: sampi_gpu_walk_sums(a, row, split); break;
+        case SAMPI_PASS_SIGMA:
+        case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
+        case SAMPI_PASS_GATHER:
+        case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
+        case SAMPI_PASS_WINDOW: sampi_gpu_walk_window(a, row, split); break;
+        case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
+        case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_PASS_RACE: sampi_gpu_walk_race(a, row, split); break;
+#endif
+        default: break;
+    }
+}

@@ -1,0 +1,507 @@
+/* ---- the end of a prefix ----
+   Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
+   All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
+
+/* ---- where a long prefix ends, by a sample ----
+   A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
+   nearly where the end is: one pass then lists the tokens around it and adds up those above them. Where it looks is a
+   guess, what it finds is exact: an end that is in no window costs passes, never a token. */
+
+#define SAMPI_GPU_FLAT   3.0f                    /* a flat row's first tokens are within so many nats */
+#define SAMPI_GPU_TRIES  3                       /* windows for one end */
+#define SAMPI_GPU_WIDTH  (SAMP_GPU_LIST * 5 / 8) /* tokens that a window should hold: a list has room for an error */
+#define SAMPI_GPU_STANDS (32.0 * 16384.0)        /* a sampled token for 32, and 2^-26 for 2^-40 */
+
+/* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
+   afterwards lets the others see the zeros before they add. */
+static void sampi_gpu_clear(uint64_t *mass, uint64_t *count, uint32_t n)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mass[i] = count[i] = 0;
+}
+
+/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
+   the other. */
+static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* The buckets of a sample, so many per nat: as fine as the logits let them be, if these are known. */
+static float sampi_gpu_fineness(const sampi_gpu_state *st)
+{
+    const float range = st->sums_known ? st->max - st->low : 8.0f;
+    if (!(range > 0.25f)) return 4.0f * SAMPI_BUCKETS;
+    return range < SAMPI_BUCKETS / 64.0f ? SAMPI_BUCKETS / range : 64.0f;
+}
+
+/* A weight to 0.3 %, in units of 2^-26, by integers alone: what the envelope is, less the bulge of its chord. */
+static uint32_t sampi_gpu_nearly_weight(float max, float l)
+{
+    const float x = sampi_octaves(max, l);
+    const uint32_t i = (uint32_t)(int32_t)(x < SAMPI_FAR ? x : SAMPI_FAR / 2), n = i >> 25, f = i >> 9 & 0xFFFF;
+    const uint32_t bulge = (f * (65536 - f) >> 8) * 703 >> 10;
+    return (((uint32_t)1 << 26) - (i & 0x1FFFFFFu) - bulge) >> (n < 31 ? n : 31);
+}
+
+/* Where the running sum of the sample's mass is, so much of the row's mass further on, or before. */
+static double sampi_gpu_sampled(uint64_t from, uint64_t more)
+{
+    return sampi_add_to_product64((double)more / SAMPI_GPU_STANDS, (double)from);
+}
+static double sampi_gpu_sampled_back(uint64_t from, uint64_t less)
+{
+    return sampi_add_to_product64((double)less / -SAMPI_GPU_STANDS, (double)from);
+}
+
+/* The histogram of a sample: the first 32 tokens of each group, of 32 groups at once. */
+static void sampi_gpu_sample(const sampi_gpu_here *h)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint32_t n = p.v.n;
+    const float per_nat = sampi_gpu_fineness(h->st);
+    h->st->search.per_nat = per_nat;
+    h->st->search.by_score = false;
+    sampi_gpu_clear(mass, count, SAMPI_BUCKETS);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t base = 0; base < n; base += SAMPI_WARP * SAMPI_GROUP)
+    {
+        float l[32];
+        sampi_gpu_read_each(&p.v, base, SAMPI_GROUP, false, lane, l);
+        sampi_gpu_now(&p, base, SAMPI_GROUP, false, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const float x = (p.max - l[i]) * per_nat;
+            const uint32_t at = x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
+            if (!(l[i] >= -FLT_MAX)) continue;
+            __atomic_fetch_add(&count[at], (uint64_t)1, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&mass[at], (uint64_t)sampi_gpu_nearly_weight(p.max, l[i]), __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* A window around the place where the running sum of the sample's mass exceeds t, or SAMPI_GPU_DECLINED: there is none.
+   It has whole buckets, nearly: it may begin and end at any logit. */
+static int sampi_gpu_place_window(const sampi_gpu_here *h, double t)
+{
+    const float max = h->st->max;
+    sampi_gpu_search *search = &h->st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    const uint64_t n = sampi_gpu_total(count, SAMPI_BUCKETS), half = SAMPI_GPU_WIDTH / 2 / 32;
+    if (!(t >= 0.0 && t < (double)sampi_gpu_total(mass, SAMPI_BUCKETS))) return SAMPI_GPU_DECLINED;
+    uint64_t left = (uint64_t)t;
+    const uint32_t middle = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
+    const uint64_t at = sampi_gpu_total(count, middle) + count[middle] / 2;
+    uint64_t first = sampi_gpu_remaining(at, half), last = at + half < n ? at + half : n - 1;
+    search->from = first ? sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &first) : 0;
+    search->upto = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &last);
+    search->top = (float)((double)max - (double)search->from / (double)search->per_nat);
+    search->floor = (float)((double)max - (double)(search->upto + 1) / (double)search->per_nat);
+    if (!(search->floor >= -FLT_MAX) || search->upto + 1 == SAMPI_BUCKETS) search->floor = -FLT_MAX;
+    return 1;
+}
+
+/* May the window's pass make the envelope too? If a draw follows the top_p whose end this is, with nothing but a
+   temperature between: then all that is above the window is drawn from, by logits that are known now. */
+static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
+    bool top_p = step->kind == SAMPI_GPU_TOP_P;
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+    top_p |= step->kind == SAMPI_GPU_TOP_P_DECAY;
+#endif
+    st->factor = 1.0f;
+    if (++step < end && step->kind == SAMPI_GPU_TEMP && step->a >= SAMPI_TEMP_MIN) st->factor = 1.0f / step++->a;
+    const bool draws = top_p && step < end && step->kind == SAMPI_GPU_DIST;
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
+    st->then = sampi_gpu_change(&op, st->max);
+    st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
+}
+
+/* Ask for the window. Returns 0 always: a pass is needed. */
+static int sampi_gpu_ask_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    search->stage = SAMPI_SEARCH_WINDOW;
+    search->tries++;
+    search->lo = ~sampi_gpu_key(search->top, 0);
+    search->hi = ~sampi_gpu_floor(search->floor);
+    search->shift = 0;
+    while ((search->hi - search->lo) >> search->shift >= SAMPI_FINE) search->shift++;
+    sampi_gpu_clear(h->wide, h->code, SAMPI_FINE);
+    st->pass = SAMPI_PASS_WINDOW;
+    st->n_list = 0;
+    st->listed = st->overflown = st->listing = false;
+    sampi_gpu_look_ahead(h);
+    return 0;
+}
+
+/* The sums, for a prefix with this share of them. Of a row so flat that the list beside the sums is surely too short,
+   and that a sample has its mass in the same shares, the window comes with them. */
+static int sampi_gpu_require_sums_of(const sampi_gpu_here *h, uint64_t share)
+{
+    sampi_gpu_state *st = h->st;
+    const int known = sampi_gpu_require_sums(h);
+    if (known != 0 || st->pass != SAMPI_PASS_SUMS || !st->listing) return known;
+    if (!(st->max - sampi_gpu_logit(st->floor) < SAMPI_GPU_FLAT)) return 0;
+    sampi_gpu_sample(h);
+    const uint64_t all = sampi_gpu_total(h->a->mass + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    if (sampi_gpu_place_window(h, (double)sampi_mulhi(share, all)) != 1) return 0;
+    return sampi_gpu_ask_window(h);
+}
+
+/* ---- by histograms ---- */
+
+/* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
+   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
+static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
+{
+    sampi_gpu_search *search = &h->st->search;
+    search->lo = lo;
+    search->hi = hi;
+    search->shift = even ? SAMPI_EVEN : 0;
+    h->st->ahead = SAMPI_GPU_AHEAD_NO;
+    while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
+    sampi_gpu_clear(h->a->mass + h->row * SAMPI_BUCKETS, h->a->count + h->row * SAMPI_BUCKETS, SAMPI_BUCKETS);
+    search->stage = SAMPI_SEARCH_HISTOGRAM;
+    h->st->pass = SAMPI_PASS_HIST;
+    return 0;
+}
+
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
+   made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
+   prefix. Writes search->key and score. */
+static void sampi_gpu_search_list(const sampi_gpu_here *h)
+{
+    sampi_gpu_search *search = &h->st->search;
+    const uint64_t code = sampi_gpu_list_end(h, h->st->n_list, search->mass, search->count);
+    sampi_gpu_prefix upto, below = { 0, 0 };
+    search->score = code;
+    search->key = search->by_score ? 0 : ~code;
+    if (!search->by_score) return;
+    sampi_gpu_list_prefix(h, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
+    if (upto.count - below.count <= 1) return;
+    sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
+    search->key = ~sampi_gpu_list_end(h, h->st->n_list, sampi_gpu_remaining(search->mass, below.mass),
+                                      sampi_gpu_remaining(search->count, below.count));
+}
+
+/* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
+   function that put codes into buckets: even ones have no formula for their ends that would round the same way. For
+   search_bucket, to which the bucket's ends are the next window. */
+static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
+{
+    uint64_t lo = search->lo, hi = search->hi + 1;
+    while (lo < hi) {
+        const uint64_t mid = lo + (hi - lo) / 2;
+        if (sampi_gpu_bucket(search, max, mid) < bucket)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The bucket with the end, that is the later one of the two in which mass and count are reached, becomes what is
+   searched; what lies before it is taken off. The histogram holds both; scratch [32]. Returns how many are in it. */
+static uint64_t sampi_gpu_take_bucket(const sampi_gpu_here *h, const uint64_t *mass, const uint64_t *count,
+                                      uint32_t n, uint64_t *scratch)
+{
+    sampi_gpu_search *search = &h->st->search;
+    const float max = h->st->max;
+    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
+    uint64_t left = search->mass - 1;
+    uint32_t bucket = 0, other = 0;
+    if (search->mass) bucket = sampi_gpu_find(mass, n, scratch, &left);
+    left = search->count - 1;
+    if (search->count) other = sampi_gpu_find(count, n, scratch, &left);
+    if (other > bucket) bucket = other;
+    const uint64_t before = sampi_gpu_total(count, bucket);
+    search->before += before;
+    search->count = sampi_gpu_remaining(search->count, before);
+    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
+    const uint64_t lo = sampi_gpu_bucket_start(search, max, bucket);
+    const uint64_t hi = sampi_gpu_bucket_start(search, max, bucket + 1) - 1;
+    search->lo = lo;
+    search->hi = hi;
+    return count[bucket];
+}
+
+/* The bucket becomes the window of the next histogram if it holds more than a list, which a single code can't be cut
+   into: then the CPU has the row. Else its tokens are listed, and are not a list of the first ones: listed stays false.
+   Seven histograms at most, since each window but the first has 2048 times fewer codes than the one before. */
+static int sampi_gpu_ask_bucket(const sampi_gpu_here *h, uint64_t n)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    if (n > SAMP_GPU_LIST) /* again, within the bucket */
+        return search->lo < search->hi ? sampi_gpu_search_window(h, search->lo, search->hi, false)
+                                       : SAMPI_GPU_DECLINED;
+    search->stage = SAMPI_SEARCH_BUCKET;
+    st->pass = SAMPI_PASS_BUCKET;
+    st->n_list = 0;
+    st->listed = st->overflown = false;
+    st->ahead = SAMPI_GPU_AHEAD_NO;
+    return 0;
+}
+
+/* The histogram of the row is there. */
+static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
+{
+    sampi_gpu_search *search = &h->st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    /* fewer tokens are left than are wanted: the prefix has no end among them */
+    if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
+        sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
+        search->key = 0; /* all of them */
+        search->score = UINT64_MAX;
+        search->stage = SAMPI_SEARCH_ALL;
+        return 1;
+    }
+    return sampi_gpu_ask_bucket(h, sampi_gpu_take_bucket(h, mass, count, SAMPI_BUCKETS, h->wide));
+}
+
+/* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
+   for histograms to find. Most prefixes end here: the sums have brought a list along, or one pass makes it. */
+static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t mass = search->mass, count = search->count;
+    const bool by_score = search->by_score;
+    int known = 1;
+    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by keys are not the first by score */
+    if (!st->complete && !st->listed)
+        known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
+    if (known != 1) return known;
+    sampi_gpu_prefix p;
+    sampi_gpu_list_codes(h, by_score);
+    sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    /* a list that is too short is still the answer if there are no more tokens */
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+    if (enough) {
+        sampi_gpu_search_list(h);
+    } else if (all) {
+        search->key = 0;
+        search->score = UINT64_MAX;
+    }
+    if (enough || all) return 1;
+    return mass ? SAMPI_GPU_DECLINED : sampi_gpu_require_first(h, count);
+}
+
+/* The window by the sample of a row whose sums are known: so much mass is left out at the end of it. All there is is
+   listed instead if it fits a list, and so is a prefix that does. SAMPI_GPU_DECLINED: it is for histograms. */
+static int sampi_gpu_first_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    if (search->mass == 0 || search->by_score) return SAMPI_GPU_DECLINED;
+    if (st->n <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, SAMPI_GPU_ALL);
+    if (search->tries > 0) return SAMPI_GPU_DECLINED;
+    sampi_gpu_sample(h);
+    const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), st->z - search->mass);
+    if (sampi_gpu_place_window(h, t) != 1) return SAMPI_GPU_DECLINED;
+    sampi_gpu_look_ahead(h);
+    if (st->ahead || 32 * sampi_gpu_total(count, search->upto + 1) > SAMPI_GPU_WIDTH) return sampi_gpu_ask_window(h);
+    search->tries++;
+    const int known = sampi_gpu_require_list(h, sampi_gpu_floor(search->floor));
+    return known == 1 ? SAMPI_GPU_DECLINED : known; /* 1: that list is there, and the end was not in it */
+}
+
+/* Another window, if the sample has one where the end is now said to be; else histograms of these codes. */
+static int sampi_gpu_next_window(const sampi_gpu_here *h, double t, uint64_t lo, uint64_t hi, bool even)
+{
+    if (h->st->search.tries < SAMPI_GPU_TRIES && sampi_gpu_place_window(h, t) == 1) return sampi_gpu_ask_window(h);
+    return sampi_gpu_search_window(h, lo, hi, even);
+}
+
+/* The window's tokens of the prefix in the sums of groups: so these are the draw's. Changed tokens come when it draws,
+   as always. */
+static void sampi_gpu_join_window(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list, n_changed = h->job->n_ids;
+    uint64_t *sum = h->a->sum + h->row * h->a->groups;
+    const uint64_t key = h->st->search.key;
+    const float then = h->st->then, factor = h->st->factor;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint32_t id = sampi_gpu_id(item[i].key);
+        const float l = sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * factor));
+        if (item[i].key < key || sampi_gpu_changed_at(h, id) < n_changed) continue;
+        __atomic_fetch_add(&sum[id / SAMPI_GROUP], (uint64_t)sampi_envelope(then, l), __ATOMIC_RELAXED);
+    }
+    h->st->ahead = SAMPI_GPU_AHEAD_MADE;
+}
+
+/* Codes and weights of the list's tokens in what is searched: few of many. */
+static void sampi_gpu_list_between(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const uint64_t lo = h->st->search.lo, hi = h->st->search.hi;
+    const float max = h->st->max;
+    uint64_t *code = h->code, *w = h->wide, *used = h->a->count + h->row * SAMPI_BUCKETS;
+    *used = 0;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t key = item[i].key;
+        if (~key < lo || ~key > hi) continue;
+        const uint64_t to = __atomic_fetch_add(used, (uint64_t)1, __ATOMIC_RELAXED);
+        code[to] = ~key;
+        w[to] = sampi_weight(max, sampi_gpu_logit(key));
+    }
+}
+
+/* The window is there, and mostly the end is in it: in one bucket of its histogram, of which the list has the tokens.
+   Else it is above it, or below it, and the sample tells how far from here. */
+static int sampi_gpu_search_in_window(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, upto = search->above_mass + search->in_mass;
+    const uint64_t lo = search->lo;
+    uint64_t n;
+    if (search->above_mass >= search->mass && search->above_count >= search->count) {
+        const uint64_t less = search->above_mass - search->mass;
+        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, search->from), less);
+        return sampi_gpu_next_window(h, t, ~sampi_gpu_key(st->max, 0), lo - 1, true);
+    }
+    const uint64_t end = ~SAMPI_GPU_ALL, mass_left = st->z - search->mass, mass_below = search->mass - upto;
+    const bool below = upto < search->mass, few = search->above_count + st->n_list < search->count;
+    search->before = search->above_count;
+    search->mass = sampi_gpu_remaining(search->mass, search->above_mass);
+    search->count = sampi_gpu_remaining(search->count, search->above_count);
+    if (below) {
+        const double t = sampi_gpu_sampled(sampi_gpu_total(mass, search->upto + 1), mass_below);
+        return sampi_gpu_next_window(h, t, lo, end, true);
+    }
+    if (st->n_list > SAMP_GPU_LIST && sampi_gpu_fineness(st) > search->per_nat) { /* the sums have come since */
+        sampi_gpu_sample(h);
+        const double t = sampi_gpu_sampled_back(sampi_gpu_total(mass, SAMPI_BUCKETS), mass_left);
+        return sampi_gpu_next_window(h, t, lo, end, true);
+    }
+    if (few) return sampi_gpu_search_window(h, lo, end, true);
+    n = sampi_gpu_take_bucket(h, h->wide, h->code, SAMPI_FINE, h->a->mass + h->row * SAMPI_BUCKETS);
+    if (st->n_list > SAMP_GPU_LIST) return sampi_gpu_ask_bucket(h, n);
+    sampi_gpu_list_between(h);
+    search->key = ~sampi_gpu_list_end(h, (uint32_t)n, search->mass, search->count);
+    search->stage = SAMPI_SEARCH_LIST;
+    if (st->ahead) sampi_gpu_join_window(h); /* no list of the prefix is needed then */
+    return !st->ahead && search->before + n <= SAMP_GPU_LIST ? sampi_gpu_require_list(h, search->key) : 1;
+}
+
+/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
+   are the place of its last token. First in the list of the first tokens; then, by mass, in windows; then among all, by
+   histograms: of all codes, of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of
+   the prefix itself is made, if it is short and no draw is made ahead: what the sampler keeps is then complete. Between
+   two passes search.stage remembers where it was; a step must ask for the same prefix until it gets it, and nothing
+   else meanwhile. */
+static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
+                                    uint64_t count)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (search->stage == SAMPI_SEARCH_WINDOW) { /* which may have come before these were known */
+        search->mass = mass;
+        search->count = count;
+        search->before = 0;
+        if ((known = sampi_gpu_search_in_window(h)) != 1) return known;
+    } else if (search->stage == SAMPI_SEARCH_IDLE) {
+        search->by_score = by_score;
+        search->mean = mean;
+        /* kept here: a later call must search for the same, whatever it is given */
+        search->mass = mass;
+        search->count = count;
+        search->before = 0;
+        known = sampi_gpu_prefix_of_list(h);
+        if (known == SAMPI_GPU_DECLINED) known = sampi_gpu_first_window(h);
+        if (known == 1) search->tries = 0;
+        if (known != SAMPI_GPU_DECLINED) return known;
+        /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
+        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
+        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
+    }
+    if (search->stage == SAMPI_SEARCH_HISTOGRAM) {
+        known = sampi_gpu_search_bucket(h);
+        if (known != 1) return known;
+    }
+    if (search->stage == SAMPI_SEARCH_BUCKET) {
+        sampi_gpu_prefix p;
+        sampi_gpu_list_codes(h, by_score);
+        sampi_gpu_search_list(h);
+        search->stage = SAMPI_SEARCH_LIST;
+        /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
+        if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
+        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
+    }
+    search->stage = SAMPI_SEARCH_IDLE;
+    search->tries = 0;
+    return 1;
+}
+
+/* Keep the first tokens: so much mass, so many. For a temperature of 0, which masks the others where they stand, and
+   for mirostat, behind which nobody sees an array: so nothing is put in order by it. Called again after a pass, like a
+   sampler. */
+static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
+{
+    int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
+    if (known == 1) sampi_gpu_keep_from(h, h->st->search.key);
+    return known;
+}
+
+/* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
+   only; it writes nothing but what its questions write. */
+static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
+{
+    int known = sampi_gpu_require_list(h, from);
+    *enough = true;
+    if (known == SAMPI_GPU_DECLINED && *min_keep <= SAMP_GPU_LIST) return 1;
+    if (known != 1) return known;
+    const uint64_t count = sampi_gpu_list_count(h, from);
+    if (count < *min_keep) {
+        known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
+        if (*min_keep > h->st->n) *min_keep = h->st->n;
+    }
+    *enough = count >= *min_keep;
+    return 1;
+}
+
+/* The caller's phase, plus this: min_keep decides, not the floor. */
+enum { SAMPI_PHASE_MIN_KEEP = 16 };
+
+/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, by_sums, mirostat_v2. The array is put in
+   order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
+   afterwards it is the caller's again. */
+static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (st->phase < SAMPI_PHASE_MIN_KEEP) {
+        const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
+        bool enough = false;
+        /* a floor above the maximum is reached by nobody: then min_keep decides at once */
+        if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
+        if (known != 1) return known;
+        if (enough) {
+            sampi_gpu_keep_from(h, from);
+            return 1;
+        }
+        st->phase += SAMPI_PHASE_MIN_KEEP;
+    }
+    known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
+    if (known != 1) return known;
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_keep_from(h, st->search.key);
+    st->phase -= SAMPI_PHASE_MIN_KEEP;
+    return 1;
+}

@@ -1,0 +1,292 @@
+/* ---- what comes back ----
+   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
+   end_job, for one job after the other, when nothing is left to do on the device but to read a list. */
+
+/* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
+static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
+{
+    by_score->score = sampi_typical_score;
+    by_score->max = (double)res->order_max;
+    by_score->mean = res->order_mean;
+    return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
+}
+
+/* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
+   logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
+   own sort puts ties as the CPU would have them. For go_on, behind an export. It writes the context's item and
+   candidate, which serve one row at a time. */
+static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
+{
+    const sampi_gpu_result *res = &gpu->result[job];
+    const sampi_gpu_item *from = gpu->args.item + ((size_t)job * 2 + res->buffer) * SAMP_GPU_LIST;
+    samp_token_data *d = gpu->candidate;
+    sampi_order by_score;
+    int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
+    if (status) return status;
+    for (uint32_t i = 0; i < res->n_list; i++) { /* in order by what the logits were then: p carries the index */
+        d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
+        d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
+        memcpy(&d[i].p, &i, 4);
+    }
+    if (res->n_list > 1) sampi_sort_part(sampi_gpu_order_of(res, &by_score), d, res->n_list, res->n_list, 64);
+    for (uint32_t k = 0, i; k < res->n_list; k++) {
+        memcpy(&i, &d[k].p, 4);
+        d[k].logit = sampi_gpu_logit(gpu->item[i].key);
+        d[k].p = res->p_set ? (float)(sampi_exp(res->p_max, gpu->item[i].at_p) / (double)res->p_z) : 0.0f;
+    }
+    cur->data = d;
+    cur->size = res->n_list;
+    cur->selected = -1;
+    cur->sorted = res->sorted != 0;
+    sampi_recheck_order(cur);
+    return SAMP_OK;
+}
+
+/* The rest of a chain, over the tokens left, by the samplers' definitions. ordinal counts what the device has drawn, so
+   that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state (now), which
+   commit_row puts back if this fails. */
+static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
+{
+    samp_token_data_array cur;
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    int status = sampi_gpu_fetch(gpu, job, &cur);
+    for (int i = 0; i < r->n_device; i++) ordinal[r->list[i]->kind]++;
+    for (int i = r->n_device; i < r->n && !status; i++) {
+        status = sampi_run(r->list[i], &cur, s->position, ordinal);
+        if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
+    }
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
+}
+
+/* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */
+static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
+{
+    sampi_gpu_step *last = &job->step[job->n_steps - 1];
+    return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
+}
+
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job, at the end of
+   commit_row. It is sent again if another job of the batch makes all move (sampi_gpu_widen_jobs). The rules themselves
+   are not followed: their copy in the stage is gone, and the side says where the device has them. */
+static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
+{
+    const sampi_gpu_slot *slot = &gpu->slot[job];
+    const sampi_sampler *patcher = slot->patcher;
+    sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
+    sampi_gpu_step *step = sampi_gpu_selecting(copy);
+    copy->position = slot->chain->position;
+    sampi_gpu_follow_last(step, slot->last);
+    if (!patcher) return;
+    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* its rules move once, from where they were sent */
+        copy->side = SAMPI_GPU_LEFT;
+        return;
+    }
+    copy->side = copy->side != SAMPI_GPU_LEFT ? SAMPI_GPU_LEFT : SAMPI_GPU_RIGHT;
+    copy->ring = patcher->u.penalties.ring;
+    copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
+}
+
+/* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
+   tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
+   first, because they may refuse; then nothing can fail. A row's own error comes back before anything is done: its
+   chain is as it was, and so is the device's. What is done to the chain counts as an edit, so the slot takes its new
+   number. */
+static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+{
+    const sampi_gpu_result *res = &gpu->result[job];
+    sampi_gpu_slot *slot = &gpu->slot[job];
+    sampi_sampler *s = (sampi_sampler *)chain;
+    samp_token token = res->token;
+    const uint64_t position = s->position;
+    int status = res->status;
+    /* what a user's sampler has said goes before what the device made of the row */
+    if (gpu->verdict[job] < 0) status = gpu->verdict[job];
+    if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
+    if (status) return status;
+    sampi_moves(s);
+    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
+    if (token < 0) {
+        sampi_gpu_route r;
+        sampi_gpu_find_route(gpu, s, &r);
+        status = sampi_gpu_go_on(gpu, job, &r, s, &token);
+    } else {
+        sampi_gpu_update_last(sampi_gpu_selecting(sampi_gpu_job_at(gpu, job)), slot->last, token, res->value);
+    }
+    if (!status && slot->draws) s->position++;
+    if (!status && slot->custom) status = sampi_accept(s, token, true);
+    if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
+        status = sampi_accept(s, token, false);
+    } else if (!status) { /* the others needn't be woken */
+        sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
+        for (int i = 0; i < slot->n_listeners; i++)
+            sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
+    }
+    if (status) {
+        sampi_restore_state(s);
+        s->position = position;
+        return status;
+    }
+    sampi_moved(s);
+    s->perf.n_sample++;
+    s->perf.n_accept++;
+    slot->n_edits = s->n_edits;
+    if (slot->kept) sampi_gpu_follow(gpu, job);
+    return token;
+}
+
+/* All jobs' bases in one copy: they lie close together for this batch. It comes before the first chain moves on,
+   because it can fail. */
+static int sampi_gpu_get_basis(const samp_gpu *gpu)
+{
+    return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, gpu->n_jobs * sampi_gpu_basis_size(gpu->args.n_top));
+}
+
+/* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on
+   the CPU has, from the same integers; for end_job, once the row has its token. */
+static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
+                               samp_logprob_set *set)
+{
+    const sampi_gpu_basis *basis = &gpu->basis[job * 2 + which];
+    const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
+    int32_t n = 0;
+    sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
+    for (uint32_t i = 0; i < basis->n_top; i++)
+        n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
+    sampi_finish_top(set, n, basis->max, basis->z);
+}
+
+/* n bytes from p, line by line, to be written to. */
+static void sampi_gpu_prefetch_lines(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
+}
+
+/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time, each
+   thing when what points to it has come. For divide, where a chain must be walked. It writes nothing. */
+static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
+{
+    const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
+    const sampi_sampler *next = r + 3 < n ? (const sampi_sampler *)rows[r + 3] : NULL;
+    const sampi_sampler *soon = r + 1 < n ? (const sampi_sampler *)rows[r + 1] : NULL;
+    if (far) __builtin_prefetch(far), __builtin_prefetch(&far->u);
+    if (next && sampi_is_chain(next)) __builtin_prefetch(next->u.chain.item);
+    for (int32_t i = 0; soon && sampi_is_chain(soon) && i < soon->u.chain.n; i++)
+        sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
+}
+
+/* The same for what is told of its token: for end_job, of the jobs a few further on, whose slots say what will be
+   touched. */
+static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
+{
+    const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
+    const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
+    if (far) sampi_gpu_prefetch_lines(far->chain, sizeof *far->chain);
+    for (int i = 0; far && i < far->n_listeners && i < SAMPI_GPU_LISTENERS; i++)
+        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->chain);
+    if (!next || next->n_listeners > SAMPI_GPU_LISTENERS) return;
+    const sampi_chain *c = &next->chain->u.chain;
+    const sampi_past *past = &next->chain->past;
+    sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
+    if (past->made) sampi_gpu_prefetch_lines(past->word + (size_t)past->width * (size_t)past->next, 1);
+    for (int i = 0; i < next->n_listeners; i++) {
+        const sampi_sampler *s = next->listener[i];
+        if (s->kind == SAMPI_PENALTIES) sampi_gpu_prefetch_lines(sampi_penalties_list(s), s->part_size[1] / 2);
+    }
+}
+
+/* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
+   looking at the chain's members: that is most of the host's work saved. Job number n is the n-th row for the device,
+   so a chain is found again only in the same place of the batch. Writes where and token (a row's error) of each row,
+   and what belongs to each job. */
+static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
+{
+    gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
+    gpu->new_from = UINT32_MAX;
+    gpu->new_until = 0;
+    for (size_t r = 0; r < l->n_rows; r++) {
+        sampi_sampler *s = (sampi_sampler *)rows[r];
+        sampi_gpu_route route;
+        const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
+        const bool fits = !lp || sampi_gpu_fits_logprobs(gpu, lp),
+                   has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
+        gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
+        if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
+        if (s && !has) sampi_gpu_find_route(gpu, s, &route);
+        if (s && !has) gpu->token[r] = route.status;
+        /* such a row has no logits, and its chain stays as it is */
+        if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
+        gpu->where[r] = SAMPI_GPU_BY_NOBODY;
+        if (gpu->token[r]) continue;
+        gpu->where[r] = SAMPI_GPU_BY_CPU; /* unless it becomes a job */
+        if (!fits) continue;
+        if (!has && !(route.n_device && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
+        gpu->where[r] = SAMPI_GPU_BY_DEVICE;
+        gpu->row_of[gpu->n_jobs] = (uint32_t)r;
+        gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
+        gpu->perf.n_kept += has;
+        gpu->n_jobs++;
+    }
+}
+
+/* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
+   in a caller's `out` on the device is the token, or the status. A declined row only changes hands: sampi_gpu_cpu_row
+   comes to it later. */
+static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
+{
+    const sampi_gpu_result *res = &gpu->result[j];
+    const size_t r = gpu->row_of[j];
+    if (res->status == SAMPI_GPU_DECLINED) {
+        gpu->where[r] = SAMPI_GPU_BY_CPU;
+        gpu->slot[j].kept = false; /* its last sampler may have learnt already */
+        gpu->perf.n_declined++;
+        return false;
+    }
+    if (res->token < 0 && !res->status && !gpu->verdict[j])
+        gpu->perf.n_mixed++;
+    else
+        gpu->perf.n_device++;
+    sampi_gpu_prefetch_commit(gpu, j);
+    gpu->token[r] = sampi_gpu_commit_row(gpu, j, rows[r]);
+    if (logits->logprobs && gpu->token[r] >= 0) {
+        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
+        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
+    }
+    return gpu->token[r] == (res->status ? res->status : res->token);
+}
+
+/* The life of a batch: rows become jobs, the jobs go to the device, kernels run until each has its result, results go
+   into the chains; and the other rows are sampled here. A failure up to there leaves every chain as it was. */
+SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
+                                   samp_token *out)
+{
+    int status = sampi_gpu_check_batch(gpu, rows, logits, out);
+    if (status || logits->n_rows == 0) return status;
+    const size_t n_rows = logits->n_rows, n_bytes = n_rows * sizeof *out;
+    if (gpu->mode == SAMPI_GPU_ON_CPU) {
+        gpu->perf.n_cpu += n_rows;
+        return samp_sample_batch(rows, logits, out);
+    }
+    status = sampi_gpu_start_again(gpu);
+    if (status) return status;
+    sampi_gpu_divide(gpu, rows, logits);
+    /* in any of these three a failure forgets the batch */
+    if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
+    if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
+    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
+    if (status) return sampi_gpu_forget(gpu, status);
+    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is the device's */
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
+    for (size_t r = 0; r < n_rows; r++) {
+        if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
+        gpu->perf.n_cpu++;
+        gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
+    }
+    if (!gpu->config.out_on_device) {
+        memcpy(out, gpu->token, n_bytes);
+        return SAMP_OK;
+    }
+    /* the tokens of the other rows are known here only */
+    return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
+}

@@ -1,0 +1,270 @@
+/* ---- from a chain to steps ----
+   In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
+   is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
+   for; the slot remembers these three. Called by divide through pack, for a row whose chain the device has not got.
+   Written are the stage, the context's counts of rules and ids, and the slot. */
+
+/* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
+   token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
+   gpu->id from job->id on. */
+static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
+{
+    int32_t *list = gpu->id + job->id;
+    const uint32_t n = job->n_ids;
+    const bool behind = n == 0 || list[n - 1] < id; /* mostly they come in order */
+    const uint32_t lo = behind ? n : (uint32_t)sampi_find_token(list, sizeof *list, n, id);
+    if (lo < n && list[lo] == id) return true;
+    if (n == SAMPI_RULES) return false;
+    memmove(&list[lo + 1], &list[lo], (n - lo) * sizeof *list);
+    list[lo] = id;
+    job->n_ids++;
+    return true;
+}
+
+/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came, which is the order
+   that they count in. The limit is for all rules of a row together, as is the device's room. Written are gpu->rule
+   behind the rules of the row's steps before, and the row's ids. */
+static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
+{
+    sampi_gpu_rule *list = gpu->rule + step->rule;
+    uint32_t i = step->n;
+    if (step->rule + step->n - gpu->n_rules >= SAMPI_RULES) return false;
+    for (; i > 0 && list[i - 1].id > rule.id; i--) list[i] = list[i - 1];
+    list[i] = rule;
+    step->n++;
+    return sampi_gpu_add_id(gpu, job, rule.id);
+}
+
+/* logit_bias, for fill_rules: each bias is a rule; -inf masks, which is a scale of 0. A bias is a fall the other way,
+   so the device need not know what made the rule. */
+static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                  size_t n_vocab)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        const bool masks = sampi_masked(bias[i].bias);
+        sampi_gpu_rule rule = { bias[i].token, 0, masks ? 0.0f : 1.0f, masks ? 0.0f : -bias[i].bias, 0 };
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    }
+    return true;
+}
+
+/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have none.
+   The numbers are the CPU's, by its own functions; only dry's list is made here, in the sampler's scratch, as each draw
+   on the CPU does it. */
+static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                 size_t n_vocab)
+{
+    if (s->kind == SAMPI_LOGIT_BIAS) return sampi_gpu_fill_biases(gpu, job, step, s, n_vocab);
+    const bool dry = s->kind == SAMPI_DRY;
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    const uint32_t n = dry ? sampi_dry_list(s, list) : s->u.penalties.n;
+    for (uint32_t i = 0; i < n; i++) {
+        sampi_gpu_rule rule = { list[i].token, 0, 1.0f, 0.0f, list[i].count };
+        if (!dry) rule.scale = s->u.penalties.repeat;
+        rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    }
+    return true;
+}
+
+/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the former
+   before. Called by pack_steps, which has set at_ordinal: with the kind of draw that makes the stream, and by it the
+   CPU's random numbers. */
+static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                           size_t n_vocab)
+{
+    const sampi_gpu_mapping mapping = sampi_gpu_mapping_of(s);
+    if (mapping.step == SAMPI_GPU_NONE) return false;
+    step->kind = mapping.step;
+    step->seed = s->seed;
+    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    mapping.fill(step, s);
+    return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
+}
+
+/* A job in the host's stage: the same bytes as on the device. (sampi_gpu_job_of is the device's.) */
+static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
+{
+    return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
+}
+
+/* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
+   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place.
+   This is what the stage's copies of kept jobs are good for: they can be sent without asking the device. */
+static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
+{
+    const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
+    char *jobs = gpu->stage + gpu->jobs_at;
+    if (size <= old) return;
+    for (uint32_t j = gpu->n_jobs; j-- > 0;) memmove(jobs + j * size, jobs + j * old, old);
+    for (size_t j = gpu->n_jobs; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
+    gpu->args.job_size = size;
+    gpu->new_from = 0;
+    gpu->new_until = gpu->n_jobs;
+}
+
+/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. The next batch begins
+   with zeros (start_again) and sends every chain. */
+static int sampi_gpu_forget(samp_gpu *gpu, int status)
+{
+    for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
+    gpu->unsure = true;
+    return status;
+}
+
+/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is the
+   number of no batch, and a result from long ago must not be taken for a new one. */
+static int sampi_gpu_start_again(samp_gpu *gpu)
+{
+    if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
+    if (!gpu->unsure) return SAMP_OK;
+    const int status = sampi_gpu_zero(gpu);
+    gpu->unsure = status != SAMP_OK;
+    gpu->batch = 0;
+    return status;
+}
+
+/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. With
+   two of them a token's place among the changed ids would depend on both. */
+static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
+{
+    const bool whole = r->n_device == r->n && !r->custom;
+    return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
+}
+
+/* A step that is no sampler: an export, or one of the two of log-probabilities, which take k tokens. */
+static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
+{
+    memset(&job->step[n], 0, sizeof(sampi_gpu_step));
+    job->step[n].kind = kind;
+    job->step[n].k = (uint32_t)k;
+}
+
+/* Where the id of each rule up to `until` is among the row's changed ids: when all of these are known. Both are
+   ascending, but the rules only within a step: each step begins again. So on the device a rule finds its token without
+   a search. */
+static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
+{
+    uint32_t at = 0;
+    for (uint32_t i = gpu->n_rules; i < until; i++) {
+        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
+        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
+        gpu->rule[i].at = at;
+    }
+}
+
+/* penalties' window goes along with the ids: the device needs it to know which token falls out. Once: it stays there
+   with the rules (sampi_gpu_next_rules). */
+static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
+{
+    job->ring = penalties->u.penalties.ring;
+    job->window = gpu->n_ids;
+    memcpy(gpu->id + gpu->n_ids, sampi_part(penalties, 0), job->ring.cap * sizeof *gpu->id);
+    gpu->n_ids += job->ring.cap;
+}
+
+/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
+   nothing are left out: softmax if nobody is shown its p, and rules of which there are none. at_ordinal counts also
+   those left out, because a sampler's random numbers depend on how many of its kind stand before it. */
+static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
+                                 const samp_logprobs *lp)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
+    const bool whole = r->n_device == r->n;
+    const bool shown = !whole || r->custom; /* to the CPU's samplers, or to the user's */
+    const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
+    if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
+    for (int i = 0; i < r->n_device; i++) {
+        sampi_sampler *t = r->list[i];
+        sampi_gpu_step *step = &job->step[n];
+        memset(step, 0, sizeof *step);
+        step->rule = rules;
+        t->at_position = job->position;
+        t->at_ordinal = ordinal[t->kind]++;
+        if (sampi_is_custom(t))
+            step->kind = SAMPI_GPU_USER;
+        else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
+            return false;
+        rules += step->n;
+        /* left out: n does not grow, and the next sampler takes the place */
+        if (!shown && step->kind == SAMPI_GPU_SOFTMAX) continue;
+        if (t == kept) job->kept_step = n + 1;
+        if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
+        n++;
+    }
+    /* the rest of the chain is the CPU's */
+    if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
+    if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
+    job->n_steps = n;
+    sampi_gpu_place_rules(gpu, job, rules);
+    /* only now: a chain that doesn't fit leaves no rules behind, and the next one begins where it began */
+    gpu->n_rules = rules;
+    gpu->n_ids += job->n_ids;
+    if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
+    return true;
+}
+
+/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say, as the row's
+   status: so anything that doesn't fit goes there. */
+static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
+{
+    const int32_t most = gpu->config.max_top_logprobs;
+    const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
+    bool good = most > 0;
+    for (int i = 0; i < 2; i++)
+        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs);
+    return good;
+}
+
+/* A chain as the next job, with log-probabilities or NULL; false: not on the device. The slot is the memory of what was
+   sent. Kept is a chain that the device can move on by itself: all of it there, nothing of the user's, and rules, if
+   any, that the device can count. */
+static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
+                           const samp_logprobs *lp)
+{
+    sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
+    /* log-probabilities take two steps more, and are those of a chain that runs on the device as a whole */
+    if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
+    sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
+    sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
+    memset(job, 0, offsetof(sampi_gpu_job, step));
+    job->side = SAMPI_GPU_SENT;
+    job->id = gpu->n_ids;
+    job->draws = r->draws;
+    job->position = s->position;
+    slot->kept = false;
+    if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
+    slot->chain = s;
+    slot->last = r->list[r->n - 1];
+    /* what sampi_gpu_has compares in a later batch */
+    slot->serial = s->serial;
+    slot->n_edits = s->n_edits;
+    slot->draws = r->draws;
+    slot->custom = r->custom;
+    /* a row that is no chain, or has users' samplers, is told of its token by sampi_accept, all of it */
+    slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
+    memcpy(slot->listener, r->listener, sizeof r->listener);
+    slot->n_vocab = n_vocab;
+    slot->n_top[0] = lp ? lp->raw.n_top : -1;
+    slot->n_top[1] = lp ? lp->processed.n_top : -1;
+    slot->patcher = job->kept_step ? r->patcher : NULL;
+    slot->kept = r->n_device == r->n && !r->custom && !s->owner && !r->moves && (job->kept_step || !r->n_patchers);
+    /* one stretch from the first new job to the last: what is kept in between is sent along */
+    if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
+    gpu->new_until = gpu->n_jobs + 1;
+    return true;
+}
+
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? Then divide packs
+   nothing for it. serial tells chains apart that have had the same address; n_edits counts all that was done to one,
+   and commit_row takes over what it has done itself. Rules that were sent with a batch are gone with it, unless a token
+   has moved them to the row's own place. */
+static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
+{
+    const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
+    return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
+           slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
+           slot->n_top[1] == (lp ? lp->processed.n_top : -1) &&
+           (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
+}

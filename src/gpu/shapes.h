@@ -1,0 +1,193 @@
+/* ====================================================================================================== >>host
+   What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
+   The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
+   sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
+   a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
+   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. (Scratch of a
+   sampler is another matter: what sampi_stream and dry's list need is written while a chain is packed.)
+   samp_gpu_sample_batch, at the end, is the thread through the section: all but contexts and samp_gpu_plan is called
+   from there. One thread at a time is in a context, so nothing here is locked but launches, which contexts share. */
+
+/* Where a context's kernels run: nowhere, as plain functions, on the device. */
+
+enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
+
+enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
+
+/* Who samples a row of the batch. */
+enum {
+    SAMPI_GPU_BY_NOBODY, /* it has an error */
+    SAMPI_GPU_BY_DEVICE,
+    SAMPI_GPU_BY_CPU
+};
+
+/* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
+   then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
+   one does to it is not counted.) */
+typedef struct sampi_gpu_slot {
+    sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
+    sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
+    size_t serial, n_vocab, n_edits;
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
+    int n_listeners;                              /* or more than that */
+    bool draws, custom;                           /* some member draws, is the user's */
+    bool kept;
+    int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
+} sampi_gpu_slot;
+
+/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows] row_of, called,
+   verdict, slot and result are by the number of the job, where and token by that of the caller's row. */
+struct samp_gpu {
+    samp_gpu_config config;
+    int mode, device, host; /* OpenMP's numbers */
+    char *block;            /* device memory, and a little more of it: see sampi_gpu_reserve */
+    void *keep;
+    size_t job_at, data_at, mask_at, zeroed;
+    bool unsure;                       /* a batch has failed: the device may be in the middle of it */
+    size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
+    sampi_gpu_args args;               /* with the device's addresses */
+    uint32_t batch, wait, launches;
+    samp_gpu_perf_data perf;
+    char name[24];
+    /* the host's side, one heap block with this record */
+    char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
+    sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
+    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
+    sampi_gpu_result *result;
+    sampi_gpu_basis *basis;     /* as the device's */
+    uint32_t *row_of;           /* [max_rows] the batch's row of each job */
+    uint8_t *where;             /* [max_rows] who samples a row of the batch */
+    sampi_gpu_slot *slot;       /* [max_rows] */
+    int32_t *called;            /* [max_rows] how many users' samplers a job has called */
+    int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
+    samp_token *token;          /* [max_rows] */
+    sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
+    samp_token_data *candidate; /* [SAMP_GPU_LIST] */
+    char *raw;                  /* [max_vocab] elements */
+    uint32_t n_jobs, n_rules, n_ids;
+    uint32_t new_from, new_until; /* jobs that the device does not have */
+};
+
+/* ---- shapes ----
+   A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
+
+/* Bytes of a logit; 0: logits of this type are not the device's, and sampi_gpu_check refuses the config. */
+static size_t sampi_gpu_element_size(samp_dtype dtype)
+{
+    if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
+    if (dtype == SAMP_F32) return 4;
+    return dtype == SAMP_F64 ? 8 : 0;
+}
+
+/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. For create and size: what
+   follows relies on it, and checks nothing again. */
+static int sampi_gpu_check(const samp_gpu_config *c)
+{
+    if (!c) return SAMP_E_NULL;
+    if (c->device < SAMP_GPU_HOST || c->max_rows < 1 || c->max_rows > 65536) return SAMP_E_RANGE;
+    if (c->max_vocab < 1 || c->max_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (c->max_top_logprobs < 0 || c->max_top_logprobs > SAMP_MAX_TOP_LOGPROBS) return SAMP_E_RANGE;
+    if (c->max_top_logprobs > SAMP_GPU_LIST) return SAMP_E_RANGE;
+    return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
+}
+
+/* Is there a pass for races? */
+static bool sampi_gpu_races(void)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
+   lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
+   no memory. */
+static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
+{
+    char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
+    /* what can't be counted stays too much: no block is that large */
+    const bool fits = n <= (SIZE_MAX / 2 - 255) / size && *used <= SIZE_MAX / 2;
+    *used = fits ? *used + ((n * size + 255) & ~(size_t)255) : SIZE_MAX;
+    return at;
+}
+
+/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
+   ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
+   The host's stage and the device's part of the block have the same layout, this one, so an offset is good for both. */
+static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
+{
+    size_t used = 0, local[3];
+    if (!at) at = local;
+    sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
+    at[0] = used;
+    sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
+    at[1] = used;
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_place));
+    at[2] = used;
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_job));
+    return used;
+}
+
+/* The two bases of log-probabilities of a row, and their first keys: all rows' bases, then all keys, close together for
+   the rows and the n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch,
+   by its numbers. */
+static size_t sampi_gpu_basis_size(size_t n_top) { return 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t)); }
+
+/* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
+   its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
+   which the host can't reach: once in the life of a context, so that no address changes from one batch to the next.
+   What is zero at first is what tells a new row from one that is under way. */
+static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
+{
+    const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    const size_t teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
+    size_t used = 0;
+#define SAMPI_RESERVE(member, type, n) a->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    SAMPI_RESERVE(state, sampi_gpu_state, rows);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    SAMPI_RESERVE(done, uint64_t, teams);
+    a->hole = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    *zeroed = used; /* what follows is written before it is read */
+    a->cell = (float *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(float));
+    a->cell_sum = (uint32_t *)(void *)sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
+    SAMPI_RESERVE(part, sampi_gpu_part, teams);
+    SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
+    SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(sum, uint64_t, rows * groups);
+    SAMPI_RESERVE(time, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
+    SAMPI_RESERVE(winner, uint64_t, sampi_gpu_races() ? teams * SAMPI_WARP : 0);
+    SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
+    SAMPI_RESERVE(fold, float, rows *SAMPI_FOLD);
+    SAMPI_RESERVE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(window, int32_t, rows * SAMPI_RULES);
+    SAMPI_RESERVE(user_id, int32_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_logit, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_p, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(given, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
+    a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(base, &used, rows,
+                                                            sampi_gpu_basis_size((size_t)c->max_top_logprobs));
+#undef SAMPI_RESERVE
+    at[0] = used;
+    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
+    at[1] = used;
+    if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows, c->max_vocab * sampi_gpu_element_size(c->dtype));
+    at[2] = used;
+    sampi_gpu_reserve(base, &used, rows * groups, SAMPI_WARP * sizeof(uint32_t));
+    return used;
+}
+
+/* What create would take: the layout without a block. */
+SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
+{
+    sampi_gpu_args args;
+    size_t zeroed, at[3];
+    return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
+}

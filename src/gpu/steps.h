@@ -1,0 +1,94 @@
+/* ---- samplers and their steps ----
+   All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
+   array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
+   these functions, and knows no kinds. None of them changes a sampler but update_last. */
+
+/* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
+#ifndef SAMPI_GPU_KNOWS
+#define SAMPI_GPU_KNOWS(s) true
+#endif
+
+typedef struct sampi_gpu_mapping {
+    int32_t step;
+    void (*fill)(sampi_gpu_step *, const sampi_sampler *);
+} sampi_gpu_mapping;
+
+/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. Every kind of sampling.h
+   stands here, with a step or among those without: the compiler names one that is missing. The route asks for the step
+   (sampi_gpu_can), fill for both. */
+static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
+{
+    sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
+    if (!SAMPI_GPU_KNOWS(s)) return mapping;
+    switch (s->kind) {
+#define SAMPI_X(KIND, function)                                                                                      \
+    case SAMPI_##KIND:                                                                                               \
+        mapping.step = SAMPI_GPU_##KIND;                                                                             \
+        mapping.fill = sampi_gpu_fill_##function;                                                                    \
+        break;
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
+        SAMPI_CASE_CONSTRAINT
+        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
+        case SAMPI_CHAIN:  /* its members are what runs */
+        case SAMPI_CUSTOM:
+        case SAMPI_N_KINDS: break;
+    }
+    return mapping;
+}
+
+/* What the table of kinds in sampling.h says of this one. */
+static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
+
+/* It changes single logits by rules, whatever the others are. Such a sampler's step comes with rules, and its tokens
+   are taken out of the row. */
+static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
+
+/* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
+   other samplers that remove tokens mask them, or leave masked ones where they are. */
+static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_DROPS; }
+
+/* This one masks none: behind one that removes, the array is still the device's list. */
+static bool sampi_gpu_masks_none(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP && s->u.temp.t == 0.0f) return false; /* it masks all but one */
+    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
+}
+
+/* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token
+   changes all; not those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long
+   window, for which it has no room. Only asked of samplers that change single logits. */
+static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
+{
+    if (s->kind == SAMPI_DRY) return false;
+    if (s->kind == SAMPI_LOGIT_BIAS) {
+        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+        for (int32_t i = 0; i < s->u.bias.n; i++)
+            if ((size_t)bias[i].token >= n_vocab) return false;
+        return true;
+    }
+    const uint32_t n = s->u.penalties.n;
+    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
+    return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
+}
+
+/* The state that the device has left the last sampler in, with the token that it chose and the value that its step has
+   left in the result. Called by commit_row, before the chain accepts the token: adaptive_p takes what is pending into
+   its averages only then. */
+static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    last->now.pending = token;
+    last->now.pending_p = value;
+}
+
+/* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
+   done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
+static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    step->c = last->u.adaptive.sum;
+    step->mu = last->u.adaptive.total;
+}

@@ -1,0 +1,157 @@
+/* ---- where a chain runs ----
+   In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
+   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
+   here writes anything but the route, and nothing is sent: a plan is a route as text. */
+
+enum { SAMPI_GPU_CHAIN = 64 };
+
+/* What one walk over a chain finds out about it, and where its samplers run. */
+typedef struct sampi_gpu_route {
+    uint64_t checked;    /* bit i: one that is off follows list[i], and looks for NaN all the same */
+    int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
+    const char *why;     /* not the others */
+    int status;          /* what samp_status says of the chain */
+    bool llama, crowded; /* a sampler is MT19937's; there are too many */
+    bool moves;          /* a sampler's numbers follow the tokens, in a way that the device does not know */
+    bool custom, draws;  /* a sampler is the user's; one draws, */
+    int n_listeners;     /* so many want to know the token; more if chains are among them */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS];
+    int n_patchers;                       /* so many change single logits, */
+    sampi_sampler *patcher;               /* this one last */
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
+} sampi_gpu_route;
+
+/* One walk over a chain, by find_route and by itself: all that has to be known of its samplers. Chains in it are
+   opened: their members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a
+   user's sampler before it may have left: `checked` keeps that. The first error on the way is the row's. */
+static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
+{
+    if (!r->status) r->status = s->status;
+    r->llama |= s->rng != SAMP_RNG_PHILOX;
+    if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
+    if (sampi_is_chain(s)) return;
+    r->custom |= sampi_is_custom(s);
+    if (s->off) {
+        if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
+        return;
+    }
+    r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    if (sampi_traits_of(s->kind)->hooks->accept) r->moves |= !(sampi_gpu_flags(s) & (SAMPI_PATCHES | SAMPI_SELECTS));
+    /* one that is off accepts no token either, as in sampi_accept */
+    if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
+        r->listener[r->n_listeners - 1] = s;
+    if (sampi_gpu_patches(s)) {
+        r->patcher = s;
+        r->n_patchers++;
+    }
+    r->crowded |= r->n == SAMPI_GPU_CHAIN;
+    if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
+}
+
+/* Can it run on the device: a built-in one if it has a step, a user's sampler only with apply_gpu, and behind one that
+   leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
+static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
+{
+    if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
+    int i = at;
+    while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
+    return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
+}
+
+/* One more than the place of the first user's sampler in the head; 0: there is none. If the chain doesn't run on the
+   device as a whole, the head ends before it: a chain stops for users' samplers or exports, never both. */
+static int sampi_gpu_users_before(const sampi_gpu_route *r)
+{
+    for (int i = 0; i < r->n_device; i++)
+        if (sampi_is_custom(r->list[i])) return i + 1;
+    return 0;
+}
+
+/* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
+   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
+   whatever goes on from there on the CPU might see the difference; so might it see whether ties or a curve have put
+   smoothing's or log_softmax's tokens out of order. 0: all of it runs on the CPU. */
+static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (r->list[i]->kind == SAMPI_SMOOTHING || r->list[i]->kind == SAMPI_LOG_SOFTMAX) n = i;
+    for (; n > 0; n--) {
+        int i = n;
+        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
+        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) return n;
+    }
+    return 0;
+}
+
+/* Why none of it can run on the device; NULL: some of it may. For the plan's text, and for find_route to stop early. */
+static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
+{
+    if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
+    if (r->llama) return "llama.cpp's arithmetic";
+    return r->crowded ? "too many samplers" : NULL;
+}
+
+/* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
+   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there.
+   Called for a row that is not kept (divide), for one that stops or goes on (call_user, commit_row), and for a plan:
+   the answer must be the same each time, so nobody may change a chain while its batch is under way. */
+static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
+{
+    bool selects = false;
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it counts */
+    sampi_gpu_flatten(s, r);
+    r->why = sampi_gpu_why_not(gpu, r);
+    if (r->why) return;
+    while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
+        selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
+    /* a user's sampler that is last must choose: judge_user sees to that */
+    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    if (r->n_device == r->n) {
+        if (!selects) r->why = "no sampler selects";
+        if (selects && r->n > SAMPI_STEPS) r->why = "too many samplers";
+        if (r->why) r->n_device = 0;
+        return;
+    }
+    if (selects) {
+        r->why = "a sampler behind the selection";
+        r->n_device = 0;
+        return;
+    }
+    const sampi_sampler *stops = r->list[r->n_device];
+    r->why = sampi_is_grammar(stops)  ? "a grammar"
+             : sampi_is_custom(stops) ? "a sampler of your own"
+                                      : "not on the device";
+    const int user = sampi_gpu_users_before(r);
+    /* not as a whole: so without its users' samplers */
+    if (user) r->n_device = user - 1;
+    if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
+    r->n_device = sampi_gpu_clean_part(r, r->n_device);
+}
+
+/* The route as text: what runs on the device, then the rest with its reason. A chain without samplers has only a
+   reason. */
+SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
+{
+    sampi_gpu_route r;
+    sampi_text t = { buf, size, 0 };
+    if (!gpu || !chain || (!buf && size)) return SAMP_E_NULL;
+    sampi_gpu_find_route(gpu, (sampi_sampler *)(uintptr_t)chain, &r);
+    for (int i = 0; i < r.n; i++) {
+        if (i == 0 && r.n_device) sampi_put(&t, "device: ");
+        if (i == r.n_device) {
+            sampi_put(&t, r.n_device ? "; cpu (" : "cpu (");
+            sampi_put(&t, r.why);
+            sampi_put(&t, "): ");
+        }
+        if (i > 0 && i != r.n_device) sampi_put(&t, " -> ");
+        sampi_put(&t, samp_name(&r.list[i]->base));
+    }
+    if (r.n == 0) {
+        sampi_put(&t, "cpu (");
+        sampi_put(&t, r.why);
+        sampi_put(&t, ")");
+    }
+    if (size) buf[t.len < size ? t.len : size - 1] = 0;
+    return (int)t.len;
+}

@@ -1,0 +1,386 @@
+/* ---- derivatives: what may follow a byte ----
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
+   the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
+   the reader of schemas uses it too (sampi_schema_matches). */
+
+static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
+static void sampi_work_push(sampi_matcher *m, sampi_node n)
+{
+    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
+    if (at) *at = n;
+}
+
+/* Rules that are not called stand for their bodies. */
+static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
+{
+    while (sampi_is_inline(&m->tree, sampi_at(&m->tree, n)))
+        n = sampi_rule_at(&m->tree, sampi_at(&m->tree, n)->a)->body;
+    return n;
+}
+
+/* a, then b, leaning to the right however a leans. */
+static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
+{
+    if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
+    int32_t first = m->work.n;
+    sampi_work_push(m, a);
+    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
+        sampi_node n = sampi_work_pop(m);
+        const sampi_expr *e = sampi_at(&m->tree, n);
+        if (e->kind == SAMPI_NODE_SEQ) {
+            sampi_node left = e->a, right = e->b;
+            sampi_work_push(m, left);
+            sampi_work_push(m, right);
+        } else {
+            b = sampi_sound(m, sampi_tree_seq(&m->tree, n, b));
+        }
+    }
+    m->work.n = first;
+    return b;
+}
+
+static void sampi_sort_nodes(sampi_node *n, int32_t count)
+{
+    for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (int32_t i = gap; i < count; i++) {
+            sampi_node x = n[i];
+            int32_t j = i;
+            for (; j >= gap && n[j - gap] > x; j -= gap) n[j] = n[j - gap];
+            n[j] = x;
+        }
+}
+
+/* The alternatives on the stack from `first` on as one node; they are used up. */
+static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
+{
+    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
+    int32_t count = m->work.n - first;
+    m->work.n = first;
+    if (m->status) return SAMPI_NEVER;
+    sampi_sort_nodes(n, count);
+    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
+    return all;
+}
+
+/* Push a node's alternatives. */
+static void sampi_offer(sampi_matcher *m, sampi_node n)
+{
+    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT; n = sampi_at(&m->tree, n)->b)
+        sampi_work_push(m, sampi_at(&m->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_work_push(m, n);
+}
+
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
+{
+    int32_t at = m->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(m, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
+}
+
+/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
+   for all that must still come; or NEVER. */
+static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+{
+    const int64_t room = (int64_t)p->list.most - p->count - 1;
+    if (room < 0) return SAMPI_NEVER;
+    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
+}
+
+/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
+   member. */
+static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
+        if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join(m, p.list.separator,
+                              sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+    return SAMPI_NEVER;
+}
+
+/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
+   longer matters. */
+static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
+{
+    const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_at(&m->tree, then), e = alone ? seq : *sampi_at(&m->tree, seq.a);
+    const sampi_list list = *((const sampi_list *)m->tree.lists.data + e.a);
+    int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
+    sampi_node seen = i < list.n ? sampi_seen_with(m, e.b, list.n, i) : e.b;
+    sampi_node behind = sampi_sound(
+        m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
+    return alone ? behind : sampi_join(m, behind, seq.b);
+}
+
+/* What is left of a repetition after one of its turns. */
+static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
+{
+    bool empty = sampi_at(&m->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
+    return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+}
+
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+{
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    n = sampi_front(m, n);
+    const sampi_expr *e = sampi_at(&m->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
+}
+
+/* Push the alternatives of what may follow the byte in n. */
+static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT: /* and it begins with the byte */
+                sampi_offer(m, e.b == 1
+                                   ? SAMPI_EMPTY
+                                   : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
+                return;
+            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return; /* and has the byte */
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
+                return;
+            case SAMPI_NODE_AND: {
+                sampi_node a = sampi_derive(m, e.a, byte);
+                sampi_offer(m, a == SAMPI_NEVER
+                                   ? a
+                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
+                return;
+            }
+            case SAMPI_NODE_NOT:
+                sampi_offer(
+                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
+                return;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
+            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+        }
+    }
+}
+
+/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
+   another one twice, and so on, would take forever. */
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+    if (memo->node == n && memo->byte == byte) return memo->result;
+    int32_t first = m->work.n;
+    sampi_follow(m, n, byte);
+    sampi_node result = sampi_unite(m, first);
+    if (m->status) return SAMPI_NEVER;
+    memo->node = n;
+    memo->byte = byte;
+    memo->result = result;
+    return result;
+}
+
+/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
+   that may still be looked at. */
+typedef struct sampi_kinds {
+    uint8_t set[256][32];
+    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t n, left;
+} sampi_kinds;
+
+/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+{
+    uint64_t set[4], old[4], in[4], out[4];
+    memcpy(set, bits, sizeof set);
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        memcpy(old, kinds->set[k], sizeof old);
+        for (int32_t i = 0; i < 4; i++) {
+            in[i] = old[i] & set[i];
+            out[i] = old[i] & ~set[i];
+        }
+        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
+        memcpy(kinds->set[k], in, sizeof in);
+        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+    }
+}
+
+static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+{
+    int32_t k = 0;
+    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
+    return k;
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    const uint8_t bit = (uint8_t)(1u << byte % 8);
+    if (kinds->alone[byte / 8] & bit) return;
+    kinds->alone[byte / 8] |= bit;
+    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    old[byte / 8] &= (uint8_t)~bit;
+    bool others = false;
+    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
+    if (!others) { /* it was alone */
+        old[byte / 8] |= bit;
+        return;
+    }
+    memset(made, 0, 32);
+    made[byte / 8] = bit;
+    kinds->n++;
+}
+
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+{
+    while (--kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
+                return;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SEQ:
+                sampi_find_kinds(m, e.a, kinds);
+                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_find_kinds(m, e.a, kinds);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: n = e.a; continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
+            default: return; /* no byte of its own */
+        }
+    }
+}
+
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
+{
+    enum { PATIENCE = 2000 };
+    const samp_grammar *g = m->grammar;
+    sampi_kinds kinds;
+    int32_t first_of[256];
+    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(kinds.alone, 0, sizeof kinds.alone);
+    memset(first_of, 0xff, sizeof first_of);
+    kinds.n = 1;
+    kinds.left = PATIENCE;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
+    sampi_find_kinds(m, n, &kinds);
+    for (int32_t c = 0; c < g->n_classes; c++) {
+        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
+        if (*found < 0 || kinds.left < 0) *found = c;
+        first[c] = (uint8_t)*found;
+    }
+}
+
+/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
+   the way to it is alive, and if there is none, all that were looked at are dead. */
+static bool sampi_search(sampi_matcher *m, sampi_node start)
+{
+    int32_t first = m->work.n;
+    bool found = false;
+    sampi_work_push(m, start);
+    sampi_work_push(m, -1);
+    sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
+        sampi_node n = ((sampi_node *)m->work.data)[at];
+        uint8_t kinds[256];
+        sampi_kinds_of(m, n, kinds);
+        for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            if (kinds[c] != c) continue;
+            sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
+            uint8_t known = sampi_at(&m->tree, d)->known;
+            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
+            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
+            sampi_work_push(m, d);
+            sampi_work_push(m, at);
+        }
+    }
+    if (found && !m->status) /* the last one, and those it was reached by */
+        for (int32_t at = m->work.n - 2; at >= first;) {
+            const sampi_node *pair = (const sampi_node *)m->work.data + at;
+            sampi_at(&m->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            at = pair[1];
+        }
+    for (int32_t at = first; at < m->work.n; at += 2) {
+        sampi_expr *e = sampi_at(&m->tree, ((sampi_node *)m->work.data)[at]);
+        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
+        if (!found && !m->status) e->known |= SAMPI_KNOWN_DEAD;
+    }
+    m->work.n = first;
+    return found;
+}
+
+/* Can n match at all? With an AND in it that is looked for. */
+static bool sampi_alive(sampi_matcher *m, sampi_node n)
+{
+    for (;;) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.known & SAMPI_KNOWN_DEAD) return false;
+        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
+        if (e.kind == SAMPI_NODE_SEQ) {
+            sampi_node a = sampi_through(m, e.a);
+            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
+            if (!leans && !sampi_alive(m, a)) return false;
+            n = leans ? sampi_join(m, a, e.b) : e.b;
+        } else if (e.kind == SAMPI_NODE_ALT) {
+            if (sampi_alive(m, e.a)) return true;
+            n = e.b;
+        } else if (e.kind == SAMPI_NODE_REPEAT) {
+            n = e.a;
+        } else {
+            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+        }
+    }
+}

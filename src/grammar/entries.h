@@ -1,0 +1,340 @@
+/* ---- entries ---- */
+
+/* Put the tokens of a run in bits, which has none. */
+static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+{
+    const uint32_t *group = index->groups, *listed = index->listed;
+    const uint32_t most = reach < 255               ? (uint32_t)reach
+                          : reach < SAMPI_MAX_PIECE ? 254
+                                                    : 255; /* those of 255 are more */
+    size_t n_in = 0;
+    for (uint32_t g = 0; g < index->n_groups; g++)
+        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
+    const bool rather_clear = n_in > index->n_listed / 2;
+    if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
+    for (uint32_t g = 0; g < index->n_groups; g++) {
+        uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
+        const bool in = !(group[2 * g] & ~kinds);
+        if (rather_clear) {
+            for (; end > i && !(in && listed[end - 1] >> 24 <= most); end--) {
+                const uint32_t token = listed[end - 1] & SAMPI_NO_TOKEN;
+                bits[token / 32] &= ~(1u << token % 32);
+            }
+        } else if (in) {
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+        }
+    }
+}
+
+/* Put the tokens at node i of the trie and below in, or take them away. */
+static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    for (; nodes < end; nodes += 2) {
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
+    }
+}
+
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
+{
+    int32_t usual = 0, lead = 0, n = 0;
+    *n_live = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        *n_live += next != 0;
+        if (lead == 0) usual = next;
+        lead += next == usual ? 1 : -1;
+    }
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    return n > 64 ? usual : 0;
+}
+
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
+} sampi_head_start;
+
+/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
+   beginning of a name that is not one of the listed ones, then that one's. */
+static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+{
+    enum { FEW = 6 };
+    int32_t n_live;
+    sampi_head_start start = { 0, 0, 0, true, false };
+    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
+    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    if (n_live < FEW || m->status) return start;
+    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
+    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
+    start.kinds = s->kinds[keep];
+    start.reach = s->reach[keep];
+    start.stops = start.sure && s->stops;
+    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (!entry->bits) start.kinds = 0;
+    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    return start;
+}
+
+/* Are the kinds and the number of characters within a run? */
+static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+{
+    return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
+}
+
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
+/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
+   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
+   walked as elsewhere. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    memset(level, 0, sizeof *level);
+    level[0].state = item.state;
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
+                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+        const uint8_t byte = (uint8_t)head;
+        const sampi_plain_level *before = &level[depth - 1];
+        const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
+        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+                   beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if ((inside && start.sure) || beyond) {
+            i += size;
+            continue;
+        }
+        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+                                     (depth == 1 && inside && (start.to_usual & kind)))) {
+            if (!entry->bits) sampi_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            i += size;
+            continue;
+        }
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (next) {
+                const sampi_level mark = sampi_mark(m);
+                sampi_push_item(m, before->state, item.frame);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_drop(m, mark);
+            }
+            i += size;
+            continue;
+        }
+        sampi_entry_take(m, entry, head);
+        sampi_plain_level *here = &level[depth];
+        here->state = next;
+        here->expects = sampi_plain_next(before->expects, byte);
+        here->kinds = before->kinds | kind;
+        here->length = before->length + n;
+        here->run_kinds = 0;
+        here->run_reach = 0;
+        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
+            const sampi_lex *run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run->kinds[keep];
+            here->run_reach = run->reach[keep];
+        }
+        i++;
+    }
+}
+
+/* Where the entry of a state at a parent's places is, or would be. */
+static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
+{
+    uint32_t mask = (uint32_t)m->entry_slots.n - 1,
+             i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    int32_t *slots = (int32_t *)m->entry_slots.data;
+    for (i = (i ^ i >> 15) & mask; slots[i] >= 0; i = (i + 1) & mask)
+        if (sampi_entry_at(m, slots[i])->parent == parent && sampi_entry_at(m, slots[i])->state == state) break;
+    return &slots[i];
+}
+
+/* Room for one more entry. */
+static bool sampi_entry_room(sampi_matcher *m)
+{
+    if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
+    sampi_vec slots;
+    memset(&slots, 0, sizeof slots);
+    int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
+    if (!sampi_more(m, &slots, 4, n)) return false;
+    memset(slots.data, 0xff, (size_t)n * 4);
+    sampi_vec_free(&m->entry_slots);
+    m->entry_slots = slots;
+    for (int32_t i = 0; i < m->entries.n; i++)
+        *sampi_entry_slot(m, sampi_entry_at(m, i)->parent, sampi_entry_at(m, i)->state) = i;
+    return true;
+}
+
+/* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
+   there; behind places nobody else has called it yet. */
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
+{
+    sampi_level level = sampi_mark(m);
+    const bool keep = entry->parent & 1;
+    entry->token = m->tokens.n;
+    entry->place = m->places.n;
+    sampi_begin_step(m);
+    sampi_add_item(m, entry->state, 0);
+    if (entry->parent >= 2) sampi_close(m, level.items);
+    int32_t to = m->items.n;
+    if (entry->parent < 2) {
+        const sampi_item item = { entry->state, 0 };
+        sampi_walk_plain(m, item, keep, entry);
+        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
+    } else {
+        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        }
+    }
+    sampi_drop(m, level);
+    entry->n_places = m->places.n - entry->place;
+    entry->n_tokens = m->tokens.n - entry->token;
+    if (m->status) {
+        m->tokens.n = entry->token;
+        m->places.n = entry->place;
+    }
+}
+
+/* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
+static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    if (!sampi_entry_room(m)) return -1;
+    int32_t at = *sampi_entry_slot(m, parent, state);
+    if (at >= 0) return at;
+    sampi_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.parent = parent;
+    entry.state = state;
+    sampi_entry_fill(m, &entry);
+    sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
+    if (!room) {
+        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
+        SAMP_FREE(entry.bits);
+        return -1;
+    }
+    *room = entry;
+    return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
+}
+
+/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
+static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
+{
+    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
+    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
+    const sampi_entry entry = *sampi_entry_at(m, at);
+    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
+    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+    m->budget -= entry.n_tokens / 8;
+    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+    if (entry.n_places == 0) return;
+    sampi_level level = sampi_mark(m);
+    sampi_begin_step(m);
+    sampi_return(m, frame);
+    sampi_close_returns(m, level.items);
+    int32_t to = m->items.n;
+    for (int32_t i = level.items; i < to && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    }
+    sampi_drop(m, level);
+}
+
+/* The tokens that are called by name at the text's place. */
+static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
+{
+    const samp_vocab_index *index = m->index;
+    for (int32_t c = 0; c < s->n_calls; c++) {
+        const sampi_call *call = (const sampi_call *)m->calls.data + s->calls + c;
+        if (call->rule >= 0) continue;
+        const uint32_t id = (uint32_t)call->token, word = id / 32, bit = 1u << id % 32;
+        if (!call->negated) {
+            if (id < index->n_vocab && !sampi_is_eog(index->vocab, call->token)) bits[word] |= bit;
+            continue;
+        }
+        for (uint32_t i = 0; i < index->n_mask; i++) bits[i] |= index->all[i] & (i == word ? ~bit : ~0u);
+    }
+}
+
+static bool sampi_matcher_ends(const sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_item_at(m, i)->frame == 0 &&
+            (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_ENDS))
+            return true;
+    return false;
+}
+
+/* By entries: the union over the items. */
+static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_pairs_clear(&m->joined);
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+    }
+}
+
+/* By one walk of all items at once, in their own frames. Nothing of it is kept, but where a grammar is so ambiguous
+   that the ways back through its frames are too many to have entries each, it is the shorter way. */
+static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_entry all;
+    memset(&all, 0, sizeof all);
+    all.bits = bits;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
+}
+
+/* The mask of the text's place. */
+static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_level here = sampi_mark(m);
+    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
+    if (m->lazy.waiting) {
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
+    m->budget = m->max_steps / 8;
+    sampi_mask_items(m, bits);
+    if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
+        m->status = SAMP_OK;
+        m->budget = m->max_steps;
+        m->work.n = 0;
+        sampi_drop(m, here);
+        sampi_mask_walk(m, bits);
+    }
+    for (int32_t i = 0; i < m->n_now; i++) {
+        sampi_lex s = *sampi_lex_at(m, sampi_item_at(m, i)->state);
+        if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
+    }
+    for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
+        if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
+            bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
+    return m->status;
+}

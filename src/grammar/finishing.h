@@ -1,0 +1,176 @@
+/* ---- a finished grammar ----
+   A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
+   as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
+
+struct samp_grammar {
+    sampi_tree tree;
+    int32_t root; /* a rule */
+    int32_t n_classes;
+    uint8_t class_of[256]; /* bytes of one class are never told apart, */
+    uint8_t byte_of[256];  /* and this is one of them */
+};
+
+/* Child i of a node (for a rule its body), or -1 if there are no more. */
+static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
+{
+    switch (e->kind) {
+        case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
+        case SAMPI_NODE_REPEAT:
+        case SAMPI_NODE_NOT: return i == 0 ? e->a : -1;
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
+        case SAMPI_NODE_MEMBERS: {
+            const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+        }
+        default: return -1;
+    }
+}
+
+/* A node whose children are all done, or open if they lead back to it: how deep do functions recur that look through
+   rules? A rule where that is too deep is called. */
+static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
+{
+    sampi_expr *e = sampi_at(t, n);
+    if (e->kind == SAMPI_NODE_REF) {
+        sampi_rule *rule = sampi_rule_at(t, e->a);
+        const sampi_expr *body = sampi_at(t, rule->body);
+        rule->known = body->known;
+        if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
+        e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
+    } else {
+        int32_t depth = sampi_node_depth(t, e->kind, e->a, e->b);
+        if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+        e->depth = (uint16_t)depth;
+    }
+    e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    return SAMP_OK;
+}
+
+/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
+   rules have in their bodies, the last one on the way, `todo`. */
+static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+{
+    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+        n = ((const int32_t *)todo->data)[i];
+    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
+    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+}
+
+/* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
+   is called. The stack is `todo`: a node, and which of its children is next. */
+static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
+{
+    for (sampi_node n = root;;) {
+        if (n >= 0) {
+            sampi_expr *e = sampi_at(t, n);
+            if (e->kind == SAMPI_NODE_REF) {
+                sampi_rule *rule = sampi_rule_at(t, e->a);
+                rule->n_refs++;
+                if (rule->body < 0) return SAMP_E_RANGE;
+            }
+            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
+            if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
+                int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
+                if (!at) return SAMP_E_NOMEM;
+                at[0] = n;
+                at[1] = 0;
+                e->known |= SAMPI_KNOWN_OPEN;
+            }
+        }
+        if (todo->n == 0) return SAMP_OK;
+        int32_t *top = (int32_t *)todo->data + todo->n - 2;
+        n = sampi_child(t, sampi_at(t, top[0]), top[1]++);
+        if (n >= 0) continue;
+        int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
+        if (!done) return SAMP_E_NOMEM;
+        *done = top[0];
+        int status = sampi_grammar_leave(t, top[0]);
+        if (status) return status;
+        todo->n -= 2;
+    }
+}
+
+/* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
+   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
+   rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
+   calls: SAMP_E_UNSUPPORTED. */
+static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+{
+    bool strict = false;
+    for (int32_t i = 0; i < t->rules.n; i++) {
+        sampi_rule *rule = sampi_rule_at(t, i);
+        if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t i = 0; i < order->n; i++) {
+            sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+            if (e->kind == SAMPI_NODE_REF)
+                sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
+            uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+            changed |= known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
+            e->known = known;
+        }
+    }
+    for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
+        sampi_expr *e = sampi_at(t, n);
+        if (!(e->known & SAMPI_KNOWN_DONE))
+            e->known = sampi_node_known(t, e);
+        else if (e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT)
+            strict |= (e->known & SAMPI_KNOWN_CALLS) != 0;
+        e->known &= SAMPI_KNOWN_SHARED;
+    }
+    return strict ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+}
+
+/* Split the classes of bytes by every set; a byte of a text is one of its own. */
+static void sampi_grammar_classes(samp_grammar *g)
+{
+    const sampi_tree *t = &g->tree;
+    uint8_t alone[256] = { 0 };
+    g->n_classes = 1;
+    memset(g->class_of, 0, sizeof g->class_of);
+    for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
+        const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
+        const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+        if (e && e->kind == SAMPI_NODE_TEXT)
+            for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
+        if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
+        int32_t to[256]; /* the class of those in the set, of each old class */
+        memset(to, 0xff, sizeof to);
+        int32_t in[256] = { 0 }, all[256] = { 0 };
+        for (int32_t b = 0; b < 256; b++) {
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            in[g->class_of[b]] += has;
+            all[g->class_of[b]]++;
+        }
+        for (int32_t b = 0; b < 256; b++) {
+            int32_t c = g->class_of[b];
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            if (!has || in[c] == all[c]) continue;
+            if (to[c] < 0) to[c] = g->n_classes++;
+            g->class_of[b] = (uint8_t)to[c];
+        }
+    }
+    for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
+}
+
+/* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
+   SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
+static int sampi_grammar_finish(samp_grammar *g, int32_t root)
+{
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    g->root = root;
+    sampi_node ref = sampi_tree_ref(&g->tree, root);
+    int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
+    if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) sampi_grammar_classes(g);
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return status;
+}

@@ -1,0 +1,52 @@
+/* ---- grammars ---- */
+
+static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                    samp_grammar_error *error); /* >>schema */
+
+/* Read the text into g's tree, and say which rule is the root. */
+static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
+                              int32_t *rule)
+{
+    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
+    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
+                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+                          : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
+    *rule = sampi_tree_rule(&g->tree, "", 0);
+    return sampi_tree_define(&g->tree, *rule, body);
+}
+
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error)
+{
+    samp_grammar_error mine;
+    sampi_reader r;
+    int32_t rule = 0;
+    memset(&r, 0, sizeof r);
+    r.error = error ? error : &mine;
+    memset(r.error, 0, sizeof *r.error);
+    r.text = r.at = text ? text : "";
+    r.end = r.text + strlen(r.text);
+    samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
+    int status = g ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) {
+        r.tree = &g->tree;
+        status = sampi_tree_init(&g->tree);
+        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
+        if (!status) status = sampi_grammar_finish(g, rule);
+    }
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    if (!status) return g;
+    samp_grammar_free(g);
+    return NULL;
+}
+
+SAMP_API void samp_grammar_free(samp_grammar *g)
+{
+    if (!g) return;
+    sampi_tree_free(&g->tree);
+    SAMP_FREE(g);
+}

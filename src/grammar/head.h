@@ -1,0 +1,32 @@
+/* ================================================================================================== >>grammar
+   Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
+   keep the text a beginning of one that the grammar has. The parts, in the order of the file:
+
+     tree         expressions over bytes: what every kind of grammar becomes
+     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     reading      GBNF, regular expressions
+     vocabulary   a trie of all tokens: samp_vocab_index
+     triggers     what a lazy grammar waits for, as programs
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
+     sampler      samp_init_grammar and its functions; what the core asks of it
+
+   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
+   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
+   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
+   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
+
+   The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
+   while a text is read is known again, and what was computed for it is there.
+
+   The idea: what may still come is a grammar itself. At first it is the whole one; behind a byte it is what that one
+   has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
+
+   The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
+   read, its mask when one is first asked for; all of it stays for whatever text comes there again. When the matcher
+   has grown to its limit, all are forgotten at once, but for those that the text stands in.
+
+   Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
+   changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
+   its own. So nothing here needs a lock. */

@@ -1,0 +1,103 @@
+/* ---- places before the last tokens ----
+   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
+   their states and frames are held (sampi_held_at). */
+
+/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
+   by its items. Else by its items. */
+#define SAMPI_PLACE_STAYS (-1)
+static int32_t sampi_place_size(int32_t n)
+{
+    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+}
+
+/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+{
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->past_n.n >= 2 * m->depth)
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+    if (cut) {
+        m->past_n.n -= cut;
+        m->past.n -= gone;
+        memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
+        if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
+    }
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
+    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    if (room && !size) m->past.n -= n_items;
+    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    if (size) *size = n;
+    return size != NULL;
+}
+
+/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
+   once more. Only for want of memory it can fail. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    const int32_t *size = (const int32_t *)m->past_n.data;
+    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
+    bool waiting = m->lazy.waiting;
+    if (n > end) return SAMP_E_RANGE;
+    for (int32_t i = end; i-- > end - n;) {
+        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        tokens++;
+        waiting = size[i] < SAMPI_PLACE_STAYS;
+        n_now = sampi_place_size(size[i]);
+        items -= n_now;
+    }
+    m->status = SAMP_OK;
+    m->items.n = m->n_now;
+    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
+    if (m->status) return m->status;
+    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = n_now;
+    m->past.n = items;
+    m->past_n.n -= n;
+    m->history.n -= tokens;
+    if (waiting && tokens) {
+        sampi_lazy_reset(&m->lazy);
+        for (int32_t i = 0; i < m->history.n; i++) {
+            size_t n_bytes;
+            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+        }
+    }
+    return SAMP_OK;
+}
+
+/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
+   changed then, as after all errors. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+{
+    sampi_lazy *z = &m->lazy;
+    size_t n;
+    int32_t n_live;
+    bool found, allowed = true, named = false;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
+    sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    if (m->status) return m->status; /* without the copy there is no way back */
+    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    sampi_lazy_keep(z, &n_live, &found);
+    if (kept) *kept = token;
+    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
+    if (kept && !m->status) {
+        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
+        if (!z->waiting) {
+            int32_t start = named ? 0 : sampi_lazy_start(m);
+            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
+        }
+    }
+    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->status || !allowed) {
+        if (kept) m->history.n--;
+        z->waiting = true;
+        sampi_lazy_undo(z, n_live, found);
+        sampi_drop(m, before);
+        m->n_now = items.n;
+        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    }
+    sampi_vec_free(&items);
+    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+}

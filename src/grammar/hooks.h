@@ -1,0 +1,94 @@
+/* ---- what the core asks ---- */
+
+static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+
+/* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
+{
+    while (sampi_is_chain(s)) {
+        int32_t i = 0;
+        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
+        if (i == s->u.chain.n) return NULL;
+        s = s->u.chain.item[i];
+    }
+    return sampi_is_grammar(s) ? s : NULL;
+}
+
+/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined
+   with its own. */
+static int sampi_grammar_job(sampi_job *job)
+{
+    sampi_sampler *s = sampi_first_grammar(job->s);
+    if (!s) return SAMP_OK;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (m->lazy.waiting) return SAMP_OK;
+    int status = sampi_within_vocabulary(m, job->s, &job->n);
+    if (!status) status = samp_grammar_mask(&s->base, m->bits);
+    for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
+    job->mask = m->bits;
+    return status;
+}
+
+/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
+    const sampi_tree *t = &m->grammar->tree;
+    sampi_mix(hash, m->index->n_vocab);
+    sampi_mix(hash, (uint64_t)m->grammar->root);
+    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    }
+    const sampi_lazy *z = &m->lazy;
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
+        sampi_mix(hash, (uint64_t)op->b);
+    }
+    for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
+    if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
+}
+
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
+   so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->copies, **end = &copy;
+    if (io->mode == SAMPI_READ) { /* the copies are in the order in which they were checked */
+        io->copies = copy->behind;
+        io->at += 4 + 4 * (size_t)copy->history.n;
+        s->base.ctx = copy;
+        sampi_matcher_free(m);
+        return;
+    }
+    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
+    for (uint32_t i = 0; i < n && io->mode == SAMPI_WRITE; i++)
+        sampi_io_int(io, (uint32_t)((const samp_token *)m->history.data)[i], 4);
+    if (io->mode == SAMPI_WRITE || io->bad) return;
+    while (*end) end = &(*end)->behind;
+    sampi_matcher *fresh = *end = sampi_matcher_copy(m);
+    io->copies = copy;
+    int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
+    for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
+        samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
+        if (!io->bad) status = sampi_matcher_accept(fresh, token);
+    }
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+}
+
+/* Bytes that can't be loaded: what has been made of them goes, and why. */
+static int sampi_load_failed(sampi_io *io)
+{
+    while (io->copies) {
+        sampi_matcher *copy = (sampi_matcher *)io->copies;
+        io->copies = copy->behind;
+        sampi_matcher_free(copy);
+    }
+    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+}

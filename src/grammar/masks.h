@@ -1,0 +1,191 @@
+/* ---- masks ---- */
+
+/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
+static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t live[8] = { 0 };
+    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
+        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room) return 0;
+    memcpy(room, live, sizeof live);
+    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+}
+
+/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
+   bytes that come are none of these, and then nothing needs to be called. */
+static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const int32_t bottom = m->work.n;
+    uint32_t first[8] = { 0 };
+    sampi_pairs_clear(&m->seen);
+    sampi_work_push(m, state);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
+            const int32_t live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(m, body);
+        }
+    }
+    m->work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room || m->status) return 0;
+    memcpy(room, first, sizeof first);
+    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+}
+
+static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
+    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+}
+
+/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
+{
+    bool may = level->state && sampi_may_call(m, level->state, byte);
+    for (int32_t i = before; i < level->items && !may && !level->state; i++)
+        may = sampi_may_call(m, sampi_item_at(m, i)->state, byte);
+    if (!may) return;
+    if (level->state) sampi_push_item(m, level->state, level->frame);
+    sampi_begin_step(m);
+    for (int32_t i = before; i < m->items.n; i++)
+        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+    sampi_close_calls(m, before);
+    *level = sampi_mark(m);
+}
+
+/* A new level of the items that have been made behind the level `before`. False: there are none. */
+static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
+{
+    if (m->items.n == before->items) return false;
+    bool calls = false;
+    for (int32_t i = before->items; i < m->items.n; i++)
+        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+    const sampi_item last = *sampi_item_at(m, m->items.n - 1);
+    if (m->items.n == before->items + 1) m->items.n--;
+    *level = sampi_mark(m);
+    level->calls = calls;
+    if (m->items.n == before->items) {
+        level->state = last.state;
+        level->frame = last.frame;
+    }
+    return true;
+}
+
+static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
+
+/* An entry with a list of tokens gets a set of bits instead. */
+static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += size;
+    memset(entry->bits, 0, size);
+    for (int32_t i = entry->token; i < m->tokens.n; i++)
+        sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
+    m->tokens.n = entry->token;
+}
+
+/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+{
+    const uint32_t token = head >> 8;
+    if (token == SAMPI_NO_TOKEN) return;
+    if (entry->bits) {
+        sampi_set_bit(entry->bits, token);
+        return;
+    }
+    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    if (room) *room = (int32_t)token;
+    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+}
+
+/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
+   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
+   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
+    const bool keep = entry->parent & 1;
+    sampi_level *level = m->level;
+    level[0] = sampi_mark(m);
+    if (to - from == 1) {
+        level[0].state = sampi_item_at(m, from)->state;
+        level[0].frame = sampi_item_at(m, from)->frame;
+    }
+    while (i < end && sampi_step(m)) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
+        const uint8_t byte = (uint8_t)head;
+        sampi_level *before = &level[depth - 1];
+        m->ended = false;
+        if (before->calls) {
+            sampi_drop(m, *before);
+            sampi_enter_level(m, before, level[depth - 2].items, byte);
+        }
+        if (before->state) { /* the usual case: one item, which only moves on */
+            const int32_t state = sampi_next(m, before->state, byte);
+            if (!state) {
+                i += size;
+                continue;
+            }
+            const int32_t flags = sampi_lex_at(m, state)->flags;
+            if (!(flags & SAMPI_STATE_ENDS)) {
+                level[depth] = *before;
+                level[depth].state = state;
+                level[depth].calls = flags & SAMPI_STATE_CALLS;
+                sampi_entry_take(m, entry, head);
+                i++;
+                continue;
+            }
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            sampi_add_item(m, state, before->frame);
+        } else {
+            const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+                const sampi_item item = *sampi_item_at(m, k);
+                sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+            }
+        }
+        sampi_close_returns(m, before->items);
+        if (!sampi_make_level(m, &level[depth], before)) {
+            i += size;
+            continue;
+        }
+        sampi_entry_take(m, entry, head);
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
+        i++;
+    }
+    sampi_drop(m, level[0]);
+}
+
+/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
+   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+static int32_t sampi_plain_next(int32_t expects, int32_t b)
+{
+    static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
+    static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
+    static const int8_t behind[8] = { 0, 0, 1, 2, 1, 1, 2, 2 };
+    if (expects) return b < lo[expects] || b > hi[expects] ? -1 : behind[expects];
+    if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b > 0xf4) return -1;
+    if (b < 0x80) return 0;
+    return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+}

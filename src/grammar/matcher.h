@@ -1,0 +1,201 @@
+/* ---- the matcher ----
+   Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
+
+     state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
+              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may
+              call. What is regular is one state, never more: a lazy DFA
+     frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
+              the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
+              no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
+              call has nothing left to do behind it shares its caller's frame, so right recursion keeps no frames
+
+   The mask of a position is the union over its items. What an item's state allows without leaving its frame is found by
+   one walk over the tries, and kept: an entry, with the tokens that are allowed, and the places in the tries where the
+   frame ended before the token did. Behind these places it depends on who waits for the frame: an entry again, of the
+   state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
+   there.
+
+   MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
+   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back
+   when they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+
+enum {
+    SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
+    SAMPI_STATE_CALLS = 2, /* it has calls */
+    SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
+};
+
+typedef struct sampi_lex {
+    sampi_node node;
+    int32_t flags, calls, n_calls; /* calls: the first of them */
+    int32_t live, first;           /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
+    int32_t mark;                  /* sampi_explore has seen it, if it is the matcher's mark */
+    int32_t one;                   /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
+    uint16_t kinds[2];
+    bool explored[2];
+    bool stops; /* what is longer than its run can't come: sampi_counted */
+} sampi_lex;
+
+/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
+   member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
+typedef struct sampi_call {
+    int32_t rule;
+    samp_token token;
+    bool negated;
+    sampi_node then;
+    int32_t member;
+} sampi_call;
+
+typedef struct sampi_frame {
+    int32_t rule, edge; /* edge: the first, or -1 */
+} sampi_frame;
+typedef struct sampi_edge {
+    sampi_node then;
+    int32_t member, frame, next; /* member: as in a call */
+} sampi_edge;
+typedef struct sampi_item {
+    int32_t state, frame;
+} sampi_item;
+
+/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
+   their own, the even ones are of the outermost frame, behind which nothing can follow. */
+typedef struct sampi_entry {
+    int32_t parent, state;
+    uint32_t *bits;          /* a whole mask, or NULL: */
+    int32_t token, n_tokens; /* in the matcher's array */
+    int32_t place, n_places;
+} sampi_entry;
+
+/* A set of pairs, emptied by counting up. */
+typedef struct sampi_pairs {
+    sampi_vec slots; /* of 2^k times { round, a, b } */
+    int32_t n, round;
+} sampi_pairs;
+
+/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
+   it is but one, it is not on the stack, but here: state, in frame. */
+typedef struct sampi_level {
+    int32_t items, frames, edges;
+    int32_t state, frame;
+    bool calls; /* its items have calls that have not been entered yet */
+} sampi_level;
+
+typedef struct sampi_memo {
+    sampi_node node, result;
+    int32_t byte;
+} sampi_memo;
+
+#ifndef SAMPI_MEMO      /* tests have fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered: a power of two */
+#endif
+
+typedef struct sampi_matcher {
+    const samp_vocab_index *index;
+    const samp_grammar *grammar;
+    sampi_tree tree;   /* a copy of the grammar's, which grows */
+    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;  /* sampi_lex; 0 is dead */
+    sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
+    sampi_vec calls;   /* sampi_call */
+    sampi_vec items;   /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;  /* sampi_frame */
+    sampi_vec edges;   /* sampi_edge */
+    sampi_vec entries; /* sampi_entry */
+    sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
+    sampi_vec tokens, places;
+    sampi_vec history; /* samp_token: what has been accepted */
+    sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
+    sampi_vec past_n;  /* int32_t: and how many of each (sampi_place_size) */
+    int32_t depth;     /* at least so many tokens have a place, if there were so many */
+    sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
+    sampi_pairs seen, joined;
+    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;    /* [SAMPI_MEMO] */
+    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
+    uint32_t *bits;      /* a mask, for apply */
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    int status;          /* what went wrong in the call under way */
+    int64_t budget;      /* steps that it may still take */
+    size_t max_bytes;
+    int64_t max_steps;
+    size_t n_bits;                /* bytes of all entries' bits */
+    struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
+} sampi_matcher;
+
+static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
+static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
+static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
+static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
+static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
+
+/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+static void sampi_fault(sampi_matcher *m, int status)
+{
+    if (!m->status) m->status = status;
+}
+static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
+{
+    if (n >= 0) return n;
+    sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    return SAMPI_NEVER;
+}
+static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
+{
+    void *room = sampi_vec_add(vec, width, n);
+    if (!room) sampi_fault(m, SAMP_E_NOMEM);
+    return room;
+}
+
+static size_t sampi_matcher_bytes(const sampi_matcher *m);
+
+/* One step of work; false if there have been too many, or if they have made too much. */
+static bool sampi_step(sampi_matcher *m)
+{
+    if (--m->budget < 0 || ((m->budget & 1023) == 0 && sampi_matcher_bytes(m) > 2 * m->max_bytes))
+        sampi_fault(m, SAMP_E_FULL);
+    return !m->status;
+}
+
+static void sampi_pairs_clear(sampi_pairs *p)
+{
+    p->n = 0;
+    p->round++;
+}
+
+/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t b)
+{
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+        sampi_vec old = p->slots;
+        memset(&p->slots, 0, sizeof p->slots);
+        if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+            p->slots = old;
+            return false;
+        }
+        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->n = 0;
+        for (int32_t i = 0; i < old.n; i += 3) {
+            const int32_t *s = (const int32_t *)old.data + i;
+            if (s[0] == p->round) sampi_pairs_add(m, p, s[1], s[2]);
+        }
+        sampi_vec_free(&old);
+    }
+    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
+        if (s[0] != p->round) {
+            s[0] = p->round;
+            s[1] = a;
+            s[2] = b;
+            p->n++;
+            return true;
+        }
+        if (s[1] == a && s[2] == b) return false;
+    }
+}

@@ -1,0 +1,83 @@
+/* ---- reading texts ----
+   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
+   which they tell by its place and by what should have stood there. */
+
+typedef struct sampi_reader {
+    sampi_tree *tree;
+    const char *text, *at, *end; /* *end may be read, and is 0 */
+    samp_text_error *error;      /* never NULL */
+    sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
+    int32_t depth;               /* of parentheses */
+    uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
+    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
+    int32_t n_groups; /* with numbers for as many as these */
+} sampi_reader;
+
+#define SAMPI_MAX_NESTING 100 /* parentheses in one another */
+
+/* What was expected at `at`. Returns the status that it sets. */
+static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
+{
+    return sampi_text_error(r->error, r->text, at, status, what);
+}
+
+/* One code point of UTF-8, which must be valid; it moves on. Or a status. */
+static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
+{
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    uint32_t c, n = sampi_utf8_get((const uint8_t *)r->at, (const uint8_t *)r->end, &c);
+    if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    r->at += n;
+    return (int32_t)c;
+}
+
+/* n hexadecimal digits. */
+static int64_t sampi_read_hex(sampi_reader *r, int n)
+{
+    uint32_t x = 0;
+    for (int i = 0; i < n; i++, r->at++) {
+        int digit = sampi_hex_digit(*r->at);
+        if (digit < 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        x = x << 4 | (uint32_t)digit;
+    }
+    return x;
+}
+
+/* A decimal number, at most 2^31 - 1 (what is more counts as that). */
+static int32_t sampi_read_number(sampi_reader *r, const char *what)
+{
+    int64_t x = 0;
+    if (*r->at < '0' || *r->at > '9') return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    for (; *r->at >= '0' && *r->at <= '9'; r->at++) {
+        x = 10 * x + (*r->at - '0');
+        if (x > INT32_MAX) x = INT32_MAX;
+    }
+    return (int32_t)x;
+}
+
+/* An error of the tree, at the place that was being read. */
+static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
+{
+    if (n >= 0 || r->error->status) return n;
+    return sampi_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
+}
+
+static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
+{
+    if (n < 0) return sampi_read_node(r, n);
+    sampi_node *part = (sampi_node *)sampi_vec_add(&r->parts, sizeof *part, 1);
+    if (!part) return sampi_read_node(r, SAMP_E_NOMEM);
+    return *part = n;
+}
+
+/* The parts from `first` on, in sequence or as alternatives; they are used up. */
+static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
+{
+    sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
+    while (r->parts.n > first) {
+        sampi_node part = ((sampi_node *)r->parts.data)[--r->parts.n];
+        n = seq ? sampi_tree_seq(r->tree, part, n) : sampi_tree_alt(r->tree, part, n);
+    }
+    return sampi_read_node(r, n);
+}

@@ -1,0 +1,364 @@
+/* ---- regular expressions ----
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
+   they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
+   texts without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+
+#define SAMPI_REGEX_BEGIN 0xfe
+#define SAMPI_REGEX_END   0xff
+
+static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
+{
+    return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
+}
+
+/* The ranges of \d \w \s. */
+static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
+{
+    static const uint32_t d[][2] = { { '0', '9' } };
+    static const uint32_t w[][2] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
+    static const uint32_t s[][2] = { { '\t', '\r' },     { ' ', ' ' },       { 0xa0, 0xa0 },     { 0x1680, 0x1680 },
+                                     { 0x2000, 0x200a }, { 0x2028, 0x2029 }, { 0x202f, 0x202f }, { 0x205f, 0x205f },
+                                     { 0x3000, 0x3000 }, { 0xfeff, 0xfeff } };
+    *ranges = name == 'd' ? d : name == 'w' ? w : s;
+    return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
+}
+
+/* \uHHHH, \u{H..} or a pair of surrogates, behind \u. */
+static int64_t sampi_regex_unicode(sampi_reader *r)
+{
+    if (*r->at == '{') {
+        int n = 0;
+        while (r->at[1 + n] && r->at[1 + n] != '}') n++;
+        if (n < 1 || n > 6 || !r->at[1 + n])
+            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+        const char *digits = ++r->at;
+        int64_t c = sampi_read_hex(r, n);
+        if (c > 0x10ffff) return sampi_expected(r, digits, SAMP_E_FORMAT, "expected at most 10ffff in \\u{}");
+        r->at++;
+        return c;
+    }
+    int64_t c = sampi_read_hex(r, 4);
+    if (c < 0xd800 || c >= 0xdc00 || r->at[0] != '\\' || r->at[1] != 'u') return c;
+    const char *at = r->at;
+    r->at += 2;
+    int64_t low = sampi_read_hex(r, 4);
+    if (low >= 0xdc00 && low < 0xe000) return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    r->at = at;
+    return low < 0 ? low : c;
+}
+
+/* The character behind a backslash, which is not a class of them. */
+static int64_t sampi_regex_escape(sampi_reader *r)
+{
+    static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
+    const char *start = r->at - 1;
+    char c = *r->at;
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
+    if (c && strchr(from, c)) return to[strchr(from, *r->at++) - from];
+    if (c == '0' && (r->at[1] < '0' || r->at[1] > '9')) return *r->at++ - '0';
+    if (c == 'x' || c == 'u') {
+        r->at++;
+        return c == 'x' ? sampi_read_hex(r, 2) : sampi_regex_unicode(r);
+    }
+    if (c == 'c' && ((r->at[1] | 32) >= 'a' && (r->at[1] | 32) <= 'z')) {
+        r->at += 2;
+        return r->at[-1] & 31;
+    }
+    if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
+    if (c && strchr("bBk", c)) return sampi_regex_unsupported(r, start, "\\b, \\B and \\k are not supported");
+    if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
+    return sampi_read_utf8(r, "expected a character");
+}
+
+/* Append the range lo .. hi to the parts, or with `gaps` what lies between the ranges [n]. */
+static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
+{
+    int64_t next = 0;
+    for (size_t i = 0; i <= n; i++) {
+        int64_t lo = gaps ? next : i < n ? (int64_t)ranges[i][0] : 1, hi = i < n ? (int64_t)ranges[i][1] : 0;
+        if (gaps) hi = i < n ? (int64_t)ranges[i][0] - 1 : 0x10ffff;
+        if (i < n) next = (int64_t)ranges[i][1] + 1;
+        if (lo > hi) continue;
+        if (sampi_read_part(r, (sampi_node)lo) < 0 || sampi_read_part(r, (sampi_node)hi) < 0) return r->error->status;
+    }
+    return SAMP_OK;
+}
+
+/* One end of a range in [ ]: a code point; or -1, and the ranges of \d and its like are among the parts. */
+static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
+{
+    int64_t c;
+    if (*r->at != '\\') {
+        c = sampi_read_utf8(r, "expected ]");
+    } else if (r->at[1] && strchr("dwsDWS", r->at[1])) {
+        const uint32_t(*ranges)[2];
+        char name = r->at[1];
+        size_t n = sampi_regex_named((char)(name | 32), &ranges);
+        r->at += 2;
+        *status = sampi_regex_ranges(r, ranges, n, name < 'a');
+        return -1;
+    } else {
+        bool backspace = r->at[1] == 'b';
+        r->at += 1 + backspace;
+        c = backspace ? '\b' : sampi_regex_escape(r);
+    }
+    if (c < 0) *status = (int)c;
+    return c;
+}
+
+static sampi_node sampi_regex_class(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    int status = SAMP_OK;
+    bool negated = r->at[1] == '^';
+    for (r->at += 1 + negated; *r->at != ']';) {
+        const char *start = r->at;
+        int64_t lo = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (*r->at != '-' || r->at[1] == ']') {
+            uint32_t one[1][2] = { { (uint32_t)lo, (uint32_t)lo } };
+            if (lo >= 0 && sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
+            continue;
+        }
+        r->at++;
+        int64_t hi = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (lo < 0 || hi < lo) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
+        uint32_t range[1][2] = { { (uint32_t)lo, (uint32_t)hi } };
+        if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
+    }
+    r->at++;
+    size_t n = (size_t)(r->parts.n - first) / 2;
+    r->parts.n = first;
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+}
+
+/* n as a group, if that matters. */
+static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
+{
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
+}
+
+/* The name of a group and the > behind it. Any character outside of ASCII is taken for a letter, an escape is not read,
+   and names may be alike. */
+static int sampi_regex_name(sampi_reader *r)
+{
+    const char *name = r->at;
+    for (char c; (c = *r->at) & 0x80 || c == '_' || c == '$' || (c != '-' && sampi_gbnf_is_name(c));)
+        if (sampi_read_utf8(r, "expected a character") < 0) return r->error->status;
+    if (r->at == name || (*name >= '0' && *name <= '9') || *r->at != '>')
+        return sampi_expected(r, name, SAMP_E_FORMAT, "expected the name of a group and >");
+    r->at++;
+    return SAMP_OK;
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r);
+
+static sampi_node sampi_regex_group(sampi_reader *r)
+{
+    const char *start = r->at++;
+    int32_t group = SAMPI_GROUP_NONE;
+    if (++r->depth > SAMPI_MAX_NESTING)
+        return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+    if (r->at[0] == '?') {
+        bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
+        if (r->at[1] != ':' && !named)
+            return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
+        r->at += 2;
+        if (named && sampi_regex_name(r)) return r->error->status;
+        if (named) group = r->n_groups++;
+    } else {
+        group = r->n_groups++;
+    }
+    sampi_node n = sampi_regex_alternatives(r);
+    if (n < 0) return n;
+    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    r->at++;
+    r->depth--;
+    return sampi_regex_way(r, n, group);
+}
+
+/* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
+static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
+{
+    const char *start = r->at++;
+    if (*r->at >= '0' && *r->at <= '9') {
+        *least = *most = sampi_read_number(r, "");
+        if (*r->at == ',') {
+            r->at++;
+            *most = *r->at == '}' ? -1 : 0;
+            if (*r->at >= '0' && *r->at <= '9') *most = sampi_read_number(r, "");
+        }
+        if (*r->at++ == '}') {
+            if (*most >= 0 && *most < *least)
+                return sampi_expected(r, start, SAMP_E_FORMAT,
+                                      "expected a second number that is not below the first");
+            return SAMP_OK;
+        }
+    }
+    r->at = start;
+    *least = -1;
+    return SAMP_OK;
+}
+
+/* One thing that may be repeated. */
+static sampi_node sampi_regex_atom(sampi_reader *r)
+{
+    static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
+    const uint32_t(*ranges)[2];
+    char c = *r->at;
+    if (c == '(') return sampi_regex_group(r);
+    if (c == '[') return sampi_regex_class(r);
+    int32_t least = -1, most;
+    const char *start = r->at;
+    int status = c == '{' ? sampi_regex_braces(r, &least, &most) : SAMP_OK;
+    if (status) return status;
+    if (least >= 0 || (c && strchr("*+?", c)))
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+    if (c == '.') {
+        r->at++;
+        return r->chars(r->tree, line_ends, 3, true);
+    }
+    if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
+        c = r->at[1];
+        size_t n = sampi_regex_named((char)(c | 32), &ranges);
+        r->at += 2;
+        return r->chars(r->tree, ranges, n, c < 'a');
+    }
+    r->at += c == '\\';
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    if (code < 0) return (sampi_node)code;
+    uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
+    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+}
+
+static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
+{
+    if (n < 0 || !*r->at || !strchr("*+?{", *r->at)) return n;
+    int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+    if (*r->at == '{') {
+        int status = sampi_regex_braces(r, &least, &most);
+        if (status || least < 0) return status ? status : n;
+    } else {
+        r->at++;
+    }
+    n = sampi_tree_repeat(r->tree, n, least, most);
+    if (*r->at != '?') return n;
+    r->at++; /* lazy or not, the texts are the same */
+    return least != most ? sampi_regex_way(r, n, SAMPI_GROUP_LAZY) : n;
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r)
+{
+    int32_t first = r->parts.n, first_part = first;
+    for (;;) {
+        char c = *r->at;
+        if (r->at == r->end || c == ')' || c == '|') {
+            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
+            if (sampi_read_part(r, n) < 0) return r->error->status;
+            if (c != '|') return sampi_read_join(r, first, false);
+            first_part = r->parts.n;
+            r->at++;
+            continue;
+        }
+        sampi_node n;
+        if (c == '^' || c == '$') {
+            uint32_t mark = c == '^' ? SAMPI_REGEX_BEGIN : SAMPI_REGEX_END;
+            while (*r->at == c) r->at++;
+            n = sampi_tree_byte(r->tree, mark, mark);
+        } else {
+            n = sampi_regex_repeated(r, sampi_regex_atom(r));
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+    }
+}
+
+/* Can n be nothing but marks, or not even these? `rest`: n without them. */
+static bool sampi_regex_is_nothing(const sampi_tree *t, sampi_node n, sampi_node rest)
+{
+    return (sampi_at(t, n)->known | (rest < 0 ? 0 : sampi_at(t, rest)->known)) & SAMPI_KNOWN_EMPTY;
+}
+
+/* What is taken from a text: marks of both kinds are only of use to see whether there is nothing else. */
+enum {
+    SAMPI_UNMARK_NONE = 0,
+    SAMPI_UNMARK_BEGIN = 1, /* as the bits of the two bytes in a set */
+    SAMPI_UNMARK_END = 2,
+    SAMPI_UNMARK_ANY = 3
+};
+
+/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
+   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+{
+    if (n < 0) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    const bool front = marks != SAMPI_UNMARK_END;
+    switch (e.kind) {
+        case SAMPI_NODE_SET: {
+            uint32_t is = sampi_bytes_at(t, e.a)[31] >> 6;
+            if (!is) return marks ? SAMPI_NEVER : n;
+            return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
+        }
+        case SAMPI_NODE_SEQ: {
+            sampi_node a = sampi_regex_unmark(t, e.a, marks), b = sampi_regex_unmark(t, e.b, marks);
+            if (!marks) return sampi_tree_seq(t, a, b);
+            sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
+            bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
+            return through ? sampi_tree_alt(t, with, front ? b : a) : with;
+        }
+        case SAMPI_NODE_ALT:
+            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, marks), sampi_regex_unmark(t, e.b, marks));
+        case SAMPI_NODE_REPEAT: {
+            sampi_node a = sampi_regex_unmark(t, e.a, marks);
+            if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
+            int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
+            sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
+            return front ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
+        }
+        default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
+    }
+}
+
+/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
+   ways. A status, and *error, if it is none. */
+static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(error, 0, sizeof *error);
+    r->text = r->at = text;
+    r->end = text + n;
+    r->error = error;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    sampi_node all = sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r->parts);
+    return all;
+}
+
+/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
+   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
+static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
+                                   sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
+                                   samp_grammar_error *error)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.chars = chars;
+    sampi_node all = sampi_regex_read(&r, text, n, error);
+    if (all < 0) return all;
+    sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
+    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
+    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
+    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
+    bool nothing = sampi_regex_is_nothing(t, SAMPI_NEVER, sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY));
+    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
+    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
+    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
+    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
+    if (nothing) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
+    return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+}

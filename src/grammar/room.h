@@ -1,0 +1,176 @@
+/* ---- the matcher as a whole ---- */
+
+/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
+   is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
+{
+    size_t n = 0;
+    const samp_vocab *vocab = m->index->vocab;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
+    const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
+    bool listed = m->index->all[token / 32] >> token % 32 & 1;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
+            sampi_accept_named(m, token, listed);
+            break;
+        }
+    return first;
+}
+
+/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status) return status;
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
+    sampi_level before = sampi_mark(m);
+    if (sampi_is_eog(m->index->vocab, token)) {
+        if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
+        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        return m->status;
+    }
+    int32_t first = sampi_matcher_try(m, token, 0);
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
+    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+        m->history.n -= kept != NULL;
+        sampi_drop(m, before);
+        return m->status ? m->status : SAMP_E_RANGE;
+    }
+    *kept = token;
+    sampi_settle_items(m, first);
+    return SAMP_OK;
+}
+
+/* Is a token allowed? 1, 0 or a status. */
+static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status || m->lazy.waiting) return status ? status : 1;
+    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
+    sampi_level before = sampi_mark(m);
+    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
+    sampi_drop(m, before);
+    return m->status ? m->status : allowed;
+}
+
+/* To the beginning of a text. What has been made stays. */
+static int sampi_matcher_reset(sampi_matcher *m)
+{
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
+    sampi_lazy_reset(&m->lazy);
+    m->frames.n = 1;
+    m->live = 1;
+    sampi_begin_step(m);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_close(m, 0);
+    m->n_now = m->status ? 0 : m->items.n;
+    return m->status;
+}
+
+static void sampi_matcher_free(sampi_matcher *m)
+{
+    if (!m) return;
+    sampi_drop_entries(m);
+    sampi_tree_free(&m->tree);
+    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
+                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
+                         &m->history, &m->past,    &m->past_n, &m->classes };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    sampi_lazy_free(&m->lazy);
+    SAMP_FREE(m->rule_frame);
+    SAMP_FREE(m->memo);
+    SAMP_FREE(m->level);
+    SAMP_FREE(m->bits);
+    SAMP_FREE(m);
+}
+
+/* A matcher with all that never moves, and nothing in its arrays. */
+static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
+    if (!m) return NULL;
+    memset(m, 0, sizeof *m);
+    m->index = index;
+    m->grammar = grammar;
+    m->max_bytes = (size_t)1 << 26;
+    m->max_steps = (int64_t)1 << 24;
+    size_t n_rules = (size_t)grammar->tree.rules.n;
+    m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
+    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
+    m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
+    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+        sampi_matcher_free(m);
+        return NULL;
+    }
+    memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    return m;
+}
+
+/* Which token a text in angle brackets is; -1: none, or several. */
+static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
+{
+    samp_token found[2] = { -1, -1 };
+    if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        size_t length = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &length);
+        if (length == n && bytes && memcmp(bytes, text, n) == 0) return token;
+    }
+    return -1;
+}
+
+/* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
+   text's node, where the tree had the rule of that name. */
+static int sampi_matcher_make(sampi_matcher *m)
+{
+    m->tree = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_begin_states(m);
+    sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    if (m->status) return m->status;
+    outermost->rule = outermost->edge = -1;
+    for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
+        sampi_expr *text = sampi_at(&m->tree, e.a);
+        text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
+        if (text->c < 0) return SAMP_E_RANGE;
+    }
+    return sampi_matcher_reset(m);
+}
+
+/* As it is, without its entries: these come back. NULL: no memory. */
+static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+{
+    sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
+    if (!m) return NULL;
+    m->max_bytes = from->max_bytes;
+    m->max_steps = from->max_steps;
+    m->n_now = from->n_now;
+    m->live = from->live;
+    m->mark = from->mark;
+    m->tree = sampi_copy_tree(m, &from->tree);
+    m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
+    m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
+    m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
+    m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
+    m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
+    m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
+    m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
+    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
+    m->lazy = from->lazy;
+    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
+    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
+    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
+    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
+    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
+    if (!m->status) return m;
+    sampi_matcher_free(m);
+    return NULL;
+}

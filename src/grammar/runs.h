@@ -1,0 +1,169 @@
+/* ---- runs: characters that a state takes whatever they are ----
+   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
+   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
+   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
+   and one that counts its characters has it as long as it is far from its bound. */
+
+/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
+   state that it is, or 0 for any). */
+typedef struct sampi_demand {
+    int32_t never, behind, only;
+} sampi_demand;
+
+/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
+   more than once. `expects` is sampi_plain_next's. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
+{
+    const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
+    int32_t last = -1, last_to = -1;
+    uint32_t last_kind = 16;
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+        const uint32_t kind = m->index->kind_of[b];
+        if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        last = c;
+        last_to = to;
+        last_kind = kind;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        bool taken = next && !(flags & is.never);
+        if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
+        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        if (!taken) kinds &= ~(1u << kind);
+        const int32_t n = m->work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
+            sampi_work_push(m, next);
+    }
+    return m->status ? 0 : kinds;
+}
+
+/* The same, and the states behind do not matter. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
+{
+    const int32_t bottom = m->work.n;
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    m->work.n = bottom;
+    return kinds;
+}
+
+/* The kinds of which a state is done behind any one character, and can't go on. */
+static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
+{
+    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
+    if (sampi_lex_at(m, state)->one < 0) {
+        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
+        sampi_lex_at(m, state)->one = one;
+    }
+    return (uint32_t)sampi_lex_at(m, state)->one;
+}
+
+/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
+   many states to look at. */
+static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    if (e.kind != SAMPI_NODE_SEQ) return 0;
+    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
+                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
+    const int32_t one = sampi_state_of(m, repeat.a);
+    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    for (int32_t b = 0; b < 256; b++)
+        if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
+            if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
+    *reach = repeat.c < 0 ? INT32_MAX : repeat.c;
+    return kinds;
+}
+
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
+static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
+{
+    enum {
+        MANY = 192,
+        FEW = 12,
+        FAR = 12,
+        LONG = 32,
+        PATIENCE = 1 << 18
+    }; /* to have looked at many in vain is dear */
+    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
+    const int64_t budget = m->budget;
+    int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
+    uint32_t kinds = SAMPI_ALL_KINDS;
+    *reach = INT32_MAX;
+    sampi_lex_at(m, state)->mark = ++m->mark;
+    for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
+        if (i == level) {
+            level = n;
+            depth++;
+        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+            kinds = taken;
+            m->work.n = bottom;
+            sampi_lex_at(m, state)->mark = ++m->mark;
+            n = level = 1;
+            depth = 0;
+            i = -1;
+        }
+        while (m->work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
+            s->mark = m->mark;
+            if (n == limit) {
+                *reach = depth;
+            } else {
+                found_depth[n] = depth + 1;
+                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+            }
+        }
+    }
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+        sampi_lex *s = sampi_lex_at(m, found[i]);
+        const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
+        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
+        s->reach[keep] = left;
+        s->kinds[keep] = (uint16_t)kinds;
+    }
+    return m->status ? 0 : kinds;
+}
+
+/* Does one of some usual characters lead from the state to itself? */
+static bool sampi_may_stay(sampi_matcher *m, int32_t state)
+{
+    static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
+    for (size_t i = 0; i < sizeof usual; i++)
+        if (sampi_next(m, state, usual[i]) == state) return true;
+    return false;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
+static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+{
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    int32_t reach = INT32_MAX;
+    uint32_t kinds;
+    enum { ENOUGH = 12 };
+    sampi_lex *s = sampi_lex_at(m, state);
+    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
+    kinds = sampi_counted(m, state, &reach);
+    if (kinds) {
+        sampi_lex_at(m, state)->stops = true;
+    } else {
+        reach = INT32_MAX;
+        kinds = far                        ? sampi_explore(m, state, keep, &reach)
+                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                           : 0;
+    }
+    s = sampi_lex_at(m, state);
+    s->explored[keep] = far;
+    s->reach[keep] = kinds ? reach : 0;
+    s->kinds[keep] = (uint16_t)kinds;
+    return s;
+}

@@ -1,0 +1,248 @@
+/* ---- the sampler ---- */
+
+static const char *sampi_grammar_name(const samp_sampler *s)
+{
+    (void)s;
+    return "grammar";
+}
+
+static int sampi_grammar_accept(samp_sampler *s, samp_token token)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    const sampi_sampler *top = (const sampi_sampler *)s;
+    while (top->owner) top = top->owner;
+    m->depth = top->past.depth > 0 ? top->past.depth : 1; /* one at least: sampi_unaccept's */
+    return sampi_matcher_accept(m, token);
+}
+static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
+{
+    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
+}
+static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
+static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
+
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (m->lazy.waiting) return SAMP_OK;
+    int status = sampi_matcher_begin(m);
+    if (!status) status = sampi_matcher_mask(m, m->bits);
+    bool any = false;
+    for (size_t i = 0; i < cur->size && !status && !any; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
+    }
+    if (status || !any) return status ? status : SAMP_E_EMPTY;
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        if (id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1)) continue;
+        if (cur->data[i].logit >= -FLT_MAX) cur->sorted = false;
+        cur->data[i].logit = -INFINITY;
+    }
+    return SAMP_OK;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s);
+static const samp_sampler_i *sampi_grammar_iface(void)
+{
+    static const samp_sampler_i iface = { sampi_grammar_name,
+                                          sampi_grammar_accept,
+                                          sampi_grammar_apply,
+                                          sampi_grammar_reset,
+                                          sampi_grammar_clone,
+                                          sampi_grammar_free,
+                                          NULL,
+                                          sampi_grammar_rollback };
+    return &iface;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
+{
+    sampi_matcher *m = sampi_matcher_copy((const sampi_matcher *)s->ctx);
+    samp_sampler *copy = m ? samp_init_custom(sampi_grammar_iface(), m) : NULL;
+    if (!copy) sampi_matcher_free(m);
+    return copy;
+}
+
+/* With the triggers of a lazy grammar, which are used up, or NULL. */
+static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
+    sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
+    sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (m && lazy) m->lazy = *lazy;
+    if (!m && lazy) sampi_lazy_free(lazy);
+    if (!t.status && !m) return NULL;
+    int status = m ? sampi_matcher_make(m) : SAMP_OK;
+    sampi_require(&t, !status, status, "grammar");
+    t.base.iface = m && !status ? sampi_grammar_iface() : t.base.iface;
+    t.base.ctx = status ? NULL : m;
+    if (status) sampi_matcher_free(m);
+    if (status == SAMP_E_NOMEM) return NULL;
+    samp_sampler *s = sampi_new(&t);
+    if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
+    return s;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    return sampi_grammar_init(index, grammar, NULL);
+}
+
+static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                             const char *const *texts, size_t n_texts, bool patterns,
+                                             const samp_token *tokens, size_t n_tokens)
+{
+    sampi_lazy lazy;
+    const char *field = NULL;
+    memset(&lazy, 0, sizeof lazy);
+    if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
+    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    if (!status) return sampi_grammar_init(index, grammar, &lazy);
+    sampi_lazy_free(&lazy);
+    if (status == SAMP_E_NOMEM) return NULL;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, false, status, field);
+    return sampi_new(&t);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, words, n_words, false, tokens, n_tokens);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
+}
+
+/* The matcher of a sampler, or NULL and why not. */
+static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
+{
+    *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
+    if (!*status && (s->iface != sampi_grammar_iface() || !sampi_is_custom((const sampi_sampler *)s)))
+        *status = SAMP_E_UNSUPPORTED;
+    return *status ? NULL : (sampi_matcher *)s->ctx;
+}
+
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (!m) return status;
+    if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
+    m->max_bytes = max_bytes;
+    m->max_steps = max_steps;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !bits) return SAMP_E_NULL;
+    if (m) status = sampi_matcher_begin(m);
+    return m && !status ? sampi_matcher_mask(m, bits) : status;
+}
+
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+}
+
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? m->lazy.waiting : status;
+}
+
+/* The only byte that the items [from, to) go on with, or -1. */
+static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int32_t found = -1;
+    for (int32_t i = from; i < to; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        int32_t flags = sampi_lex_at(m, item.state)->flags;
+        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        for (int32_t b = 0; b < 256 && !m->status; b++)
+            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
+                if (found >= 0) return -1;
+                found = b;
+            }
+    }
+    return found;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    enum { MOST = 4096 }; /* a grammar may force text without end */
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (!status) status = sampi_matcher_begin(m);
+    if (status || m->lazy.waiting) return status;
+    sampi_level before = sampi_mark(m);
+    int32_t from = 0, to = m->n_now;
+    int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
+    bool goes_on = false;
+    for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
+        if ((byte & 0xc0) != 0x80) whole = n;
+        if ((size_t)n < size) bytes[n] = (char)byte;
+        int32_t first = m->items.n;
+        sampi_advance(m, from, to, (uint8_t)byte);
+        from = first;
+        to = m->items.n;
+        if (byte < 0x80) whole = n + 1;
+    }
+    for (int32_t i = from; i < to; i++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
+            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
+    sampi_drop(m, before);
+    return m->status ? m->status : goes_on ? whole : n;
+}
+
+/* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
+   llama.cpp's arithmetic, to which what is masked counts. */
+static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
+{
+    if (*n <= m->index->n_vocab) return SAMP_OK;
+    *n = m->index->n_vocab;
+    return chain->rng == SAMP_RNG_MT19937 ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(grammar, &status);
+    if (!m) return status;
+    samp_token token = samp_draw(chain, logits, n_vocab);
+    int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
+    if (allowed < 0) return allowed;
+    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
+    while (!status && token >= 0) {
+        if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
+        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+        if (token >= 0) status = samp_accept(grammar, token);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
+        if (allowed)
+            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
+        allowed = false;
+        status = SAMP_OK;
+    }
+    if (status || token < 0) return status ? status : token;
+    status = samp_accept(chain, token);
+    /* a custom sampler of the chain has refused it: back, also if no records are kept */
+    if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
+    return status ? status : token;
+}

@@ -1,0 +1,143 @@
+/* ---- states ---- */
+
+/* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
+static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
+{
+    if (m->calls.n - first > 16) first = m->calls.n - 16;
+    for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
+        const sampi_call *c = (const sampi_call *)m->calls.data + i;
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
+            c->member == call.member)
+            return;
+    }
+    if (!sampi_alive(m, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+    if (room) *room = call;
+}
+
+/* The calls of a list's members, with `then` behind it. */
+static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    then = sampi_join(m, n, then);
+    if (!sampi_alive(m, then)) return;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
+        sampi_node one = sampi_opening_takes(&m->tree, &p, i);
+        if (one == SAMPI_NEVER) continue;
+        sampi_call call = { sampi_at(&m->tree, one)->a, -1, false, then, i }, *room;
+        room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+        if (room) *room = call;
+    }
+}
+
+/* All that may be called at the beginning of n, with `then` behind n. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+{
+    while (sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        sampi_call call = { -1, -1, false, then, -1 };
+        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        switch (e.kind) {
+            case SAMPI_NODE_REF:
+                call.rule = e.a;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_TOKEN:
+                call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
+                call.negated = e.b & 1;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                sampi_find_calls(m, first, e.a, then);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                then = sampi_join(m, sampi_repeat_rest(m, &e), then);
+                n = e.a;
+                continue;
+            case SAMPI_NODE_MEMBERS:
+                if (e.c == 0 || (e.c & 1)) {
+                    sampi_find_members(m, n, then);
+                    return;
+                }
+                n = sampi_list_more(m, n);
+                continue;
+            default: return;
+        }
+    }
+}
+
+/* The state of a node; 0 if it can't match. */
+static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
+{
+    if (!sampi_alive(m, n)) return 0;
+    if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
+    int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
+    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    if (m->status) return 0;
+    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
+    if (!next) return 0;
+    memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
+    sampi_lex *s = (sampi_lex *)sampi_more(m, &m->states, sizeof *s, 1);
+    if (!s) {
+        m->next.n -= n_classes;
+        return 0;
+    }
+    s->node = n;
+    s->calls = first;
+    s->n_calls = m->calls.n - first;
+    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
+    s->mark = 0;
+    s->kinds[0] = s->kinds[1] = 0;
+    s->explored[0] = s->explored[1] = s->stops = false;
+    s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
+    for (int32_t i = first; i < m->calls.n; i++)
+        if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
+    return sampi_at(&m->tree, n)->state = m->states.n - 1;
+}
+
+/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
+   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
+   class of their kind. */
+static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
+{
+    const int32_t n_classes = m->grammar->n_classes;
+    const size_t row = (size_t)state * (size_t)n_classes;
+    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    const sampi_node node = sampi_lex_at(m, state)->node;
+    if (way == -1) {
+        uint8_t first[256];
+        sampi_kinds_of(m, node, first);
+        if (m->status) return 0;
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
+        way = next[class_of_byte];
+    }
+    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
+    if (m->status) return 0;
+    next = (int32_t *)m->next.data + row; /* it may have moved */
+    for (int32_t c = 0; c < n_classes; c++)
+        if (next[c] == way) next[c] = to;
+    return to;
+}
+
+/* The state behind a byte, 0 if there is none. */
+static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    int32_t c = m->grammar->class_of[byte];
+    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
+    return next >= 0 ? next : sampi_make_next(m, state, c);
+}

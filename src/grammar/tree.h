@@ -1,0 +1,549 @@
+/* ---- the tree ----
+   Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
+   on: given a negative number they return it. */
+
+typedef int32_t sampi_node; /* a number of a node; negative: a samp_status */
+
+/* What a node matches. a, b and c are its parts: nodes, unless said. */
+typedef enum sampi_node_kind {
+    SAMPI_NODE_NEVER,   /* nothing */
+    SAMPI_NODE_EMPTY,   /* the empty text */
+    SAMPI_NODE_TEXT,    /* the bytes [b] at a of the pool; c: the rule that has them as its name + 1, or 0 */
+    SAMPI_NODE_SET,     /* one byte; the 256 bits at a of the pool (b = 32) say which */
+    SAMPI_NODE_TOKEN,   /* token a, whatever its text; b: any but that one */
+    SAMPI_NODE_SEQ,     /* a, then b */
+    SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
+    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
+    SAMPI_NODE_AND,     /* what both a and b match */
+    SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
+    SAMPI_NODE_REF,     /* rule a */
+    SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
+    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
+} sampi_node_kind;
+
+/* What a GROUP is for, if not a number: the group's, from 0. */
+enum {
+    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
+    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+};
+
+/* What is known of a node. */
+enum {
+    SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
+    SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
+    SAMPI_KNOWN_AND = 4,     /* there is an AND in it: whether it matches anything is to be looked for. */
+    SAMPI_KNOWN_ALIVE = 8,   /* It does, */
+    SAMPI_KNOWN_DEAD = 16,   /* or it does not; also without an AND, where a part says so that must be there */
+    SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
+    SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
+    SAMPI_KNOWN_DONE = 128,  /* or has been */
+    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND |
+                         SAMPI_KNOWN_DEAD /* what follows from the parts */
+};
+
+typedef struct sampi_expr {
+    uint8_t kind, known; /* known: what has been found out about it, SAMPI_KNOWN_* */
+    uint16_t depth;      /* how deep functions recur that walk it */
+    int32_t a, b, c;
+    int32_t state; /* a matcher's for this node, or 0 */
+} sampi_expr;
+
+/* Two nodes that every tree begins with. */
+#define SAMPI_NEVER 0
+#define SAMPI_EMPTY 1
+
+#define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
+#define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
+#define SAMPI_MAX_RANGES 4096      /* of a class: they are gone through for each of them */
+#define SAMPI_MAX_REGEX  8192      /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+
+typedef struct sampi_rule {
+    sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
+    size_t place;          /* where GBNF has the name first */
+    int32_t n_refs;        /* places that it stands in, */
+    bool call;             /* is it called, or read as if its body stood there? */
+    uint8_t known;         /* and what is known of its body: of a finished grammar */
+} sampi_rule;
+
+/* A list of members in any order, none twice: sampi_tree_members. */
+typedef struct sampi_member {
+    sampi_node node;
+    bool required;
+} sampi_member;
+typedef struct sampi_list {
+    int32_t first, n; /* members, in the tree's array */
+    sampi_node separator, other;
+    int32_t least, most; /* most: INT32_MAX = no bound */
+} sampi_list;
+
+/* An array that grows. Its elements move when it does, so they are told by number. */
+typedef struct sampi_vec {
+    void *data;
+    int32_t n, cap;
+} sampi_vec;
+
+typedef struct sampi_tree {
+    sampi_vec nodes;   /* sampi_expr */
+    sampi_vec pool;    /* bytes */
+    sampi_vec rules;   /* sampi_rule */
+    sampi_vec lists;   /* sampi_list */
+    sampi_vec members; /* sampi_member */
+    sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+} sampi_tree;
+
+/* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
+static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
+{
+    if (more > INT32_MAX / 2 - vec->n) return NULL;
+    if (vec->n + more > vec->cap || !vec->data) {
+        int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
+        while (cap < vec->n + more) cap *= 2;
+        void *data = SAMP_MALLOC((size_t)cap * width);
+        if (!data) return NULL;
+        if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
+        SAMP_FREE(vec->data);
+        vec->data = data;
+        vec->cap = cap;
+    }
+    vec->n += more;
+    return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+/* Element i; NULL of an array that has none. */
+static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+{
+    return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
+}
+
+static void sampi_vec_free(sampi_vec *vec)
+{
+    SAMP_FREE(vec->data);
+    memset(vec, 0, sizeof *vec);
+}
+
+/* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
+static bool sampi_slots_renew(sampi_vec *slots)
+{
+    sampi_vec more;
+    memset(&more, 0, sizeof more);
+    int32_t n = slots->n ? 2 * slots->n : 64;
+    if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
+    memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
+    sampi_vec_free(slots);
+    *slots = more;
+    return true;
+}
+
+static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
+static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
+static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
+
+/* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
+static bool sampi_in_pool(int kind)
+{
+    return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
+}
+
+static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
+    if (sampi_in_pool(kind)) {
+        const uint8_t *bytes = sampi_bytes_at(t, a);
+        for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
+    } else { /* parts are often neighbours, so none may undo another one's bits */
+        h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
+        h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
+    }
+    return (uint32_t)(h ^ h >> 29);
+}
+
+/* Where the node is in slots, or the free place where it would be. */
+static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    sampi_node *slots = (sampi_node *)t->slots.data;
+    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
+    for (; slots[i] >= 0; i = (i + 1) & mask) {
+        const sampi_expr *e = sampi_at(t, slots[i]);
+        if (e->kind != kind || e->b != b) continue;
+        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
+                                : e->a == a && e->c == c)
+            break;
+    }
+    return &slots[i];
+}
+
+/* More slots, and all nodes in them. */
+static bool sampi_tree_rehash(sampi_tree *t)
+{
+    if (!sampi_slots_renew(&t->slots)) return false;
+    for (sampi_node i = 0; i < t->nodes.n; i++) {
+        const sampi_expr *e = sampi_at(t, i);
+        *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
+    }
+    return true;
+}
+
+/* Lists of SEQ and ALT are walked along their right arms by loops; all else costs a level of recursion. */
+static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
+{
+    if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
+    int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
+    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
+        int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
+        if (other > depth) depth = other;
+    }
+    return depth;
+}
+
+/* Is it a rule that stands for its body? Then it is no node of its own to those who walk a tree. */
+static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
+{
+    return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
+}
+
+static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+{
+    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+}
+
+static bool sampi_is_dead(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->known & SAMPI_KNOWN_DEAD; }
+
+/* A list before a member, as its node has it. */
+typedef struct sampi_opening {
+    sampi_list list;
+    const sampi_member *member; /* [list.n], until the tree grows */
+    sampi_node seen;
+    int32_t count;         /* members that there were */
+    int32_t missing, left; /* of those that were not: how many must come, how many may */
+    bool dead;             /* one must that nothing can be */
+} sampi_opening;
+
+static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
+{
+    sampi_opening p;
+    p.list = *((const sampi_list *)t->lists.data + e->a);
+    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.seen = e->b;
+    p.count = e->c / 2;
+    p.missing = p.left = 0;
+    p.dead = false;
+    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
+    for (int32_t i = 0; i < p.list.n; i++) {
+        if (sampi_has_seen(t, p.seen, i)) continue;
+        bool dead = sampi_is_dead(t, p.member[i].node);
+        p.missing += p.member[i].required;
+        p.left += !dead;
+        p.dead |= dead && p.member[i].required;
+    }
+    return p;
+}
+
+/* May a list end here that is as MEMBERS node e has it, or never? e.c is twice the number of members that there were
+   (up to where it no longer matters), + 1 if a separator has been read behind them. */
+static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
+{
+    const sampi_opening p = sampi_opening_of(t, e);
+    const bool enough = p.count >= p.list.least,
+               more = p.list.other != SAMPI_NEVER || p.count + p.left >= p.list.least;
+    if (p.dead || p.missing > p.list.most - p.count || !more) return SAMPI_KNOWN_DEAD;
+    return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
+}
+
+/* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
+static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
+{
+    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND, passed = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_DEAD;
+    uint8_t a, b, any, all;
+    switch (e->kind) {
+        case SAMPI_NODE_NEVER: return SAMPI_KNOWN_DEAD;
+        case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
+        case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
+        case SAMPI_NODE_REF:
+            a = sampi_rule_at(t, e->a)->known;
+            return sampi_is_inline(t, e) ? a : (uint8_t)((a & passed) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_MEMBERS: return (uint8_t)(sampi_list_known(t, e) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND:
+            a = sampi_at(t, e->a)->known;
+            b = sampi_at(t, e->b)->known;
+            any = e->kind == SAMPI_NODE_ALT ? SAMPI_KNOWN_EMPTY : SAMPI_KNOWN_DEAD; /* of which one is enough, */
+            all = passed & (uint8_t)~any;                                           /* or both are needed */
+            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
+            return (uint8_t)(((a | b) & (shared | any)) | (a & b & all));
+        case SAMPI_NODE_REPEAT:
+            a = sampi_at(t, e->a)->known;
+            if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
+            return a & (shared | passed);
+        case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+        default: return 0;
+    }
+}
+
+/* The node with these parts: the one that there is, or a new one. All nodes come from here. */
+static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
+    sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
+    if (*slot >= 0) return *slot;
+    int32_t depth = sampi_node_depth(t, kind, a, b);
+    if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+    sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
+    if (!e) return SAMP_E_NOMEM;
+    e->kind = (uint8_t)kind;
+    e->depth = (uint16_t)depth;
+    e->a = a;
+    e->b = b;
+    e->c = c;
+    e->state = 0;
+    e->known = sampi_node_known(t, e);
+    return *slot = t->nodes.n - 1;
+}
+
+/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
+{
+    int32_t n_nodes = t->nodes.n;
+    sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
+    return node;
+}
+
+/* Room for n bytes at the pool's end, or NULL and a status. */
+static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
+{
+    *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+}
+
+/* A text or set. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    int32_t at = t->pool.n, status;
+    uint8_t *room = sampi_tree_pool_room(t, n, &status);
+    if (!room) return status;
+    memcpy(room, bytes, n);
+    return sampi_tree_pool_end(t, kind, at);
+}
+
+/* An empty tree. */
+static int sampi_tree_init(sampi_tree *t)
+{
+    memset(t, 0, sizeof *t);
+    sampi_node never = sampi_tree_node(t, SAMPI_NODE_NEVER, 0, 0, 0);
+    sampi_node empty = never < 0 ? never : sampi_tree_node(t, SAMPI_NODE_EMPTY, 0, 0, 0);
+    return empty < 0 ? empty : SAMP_OK;
+}
+
+static void sampi_tree_free(sampi_tree *t)
+{
+    sampi_vec_free(&t->nodes);
+    sampi_vec_free(&t->pool);
+    sampi_vec_free(&t->rules);
+    sampi_vec_free(&t->lists);
+    sampi_vec_free(&t->members);
+    sampi_vec_free(&t->slots);
+}
+
+/* These bytes [n]. */
+static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
+{
+    return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
+}
+
+/* One of the bytes lo .. hi. */
+static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    uint8_t bits[32] = { 0 };
+    for (uint32_t i = lo; i <= hi; i++) bits[i / 8] |= (uint8_t)(1u << i % 8);
+    return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+}
+
+/* a, then b. A long sequence that grows at its end leans to the left; sampi_tree_straight turns it when it is read. */
+static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (a == SAMPI_EMPTY) return b;
+    return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
+}
+
+/* a or b. Of two lists of alternatives the left one is put in front of the right one, so every ALT leans to the
+   right. */
+static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b || b == SAMPI_NEVER) return a;
+    if (a == SAMPI_NEVER) return b;
+    if (sampi_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+    if (sampi_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
+    while (b >= 0 && sampi_at(t, a)->kind == SAMPI_NODE_ALT) {
+        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_at(t, a)->a, b, 0);
+        a = sampi_at(t, a)->b;
+    }
+    return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+}
+
+/* a, at least `least` times and at most `most`; most -1: no bound. A counter, not copies. */
+static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
+{
+    if (a < 0) return a;
+    if (least < 0 || most < -1 || (most >= 0 && most < least)) return SAMP_E_RANGE;
+    if (most == 0 || a == SAMPI_EMPTY) return SAMPI_EMPTY;
+    if (a == SAMPI_NEVER) return least ? SAMPI_NEVER : SAMPI_EMPTY;
+    return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
+}
+
+/* What both match; both regular: no token, no members, no rule that recurs. */
+static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b) return a;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
+    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
+}
+
+/* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */
+static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
+{
+    return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
+}
+
+/* The code points lo .. hi, all of the same length in UTF-8: of each byte what the ones before leave free. */
+static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
+{
+    if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
+    int shift = 6 * n_tail;
+    uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
+    sampi_node node = SAMPI_NEVER;
+    if (a < b && (lo & low)) { /* the first lead byte, whose tail does not begin at 0 */
+        node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
+                              sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
+        lo = ++a << shift;
+    }
+    if (a < b && (hi & low) != low) { /* the last one, whose tail ends early */
+        node = sampi_tree_alt(t, node,
+                              sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
+                                             sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
+        hi = (b-- << shift) - 1;
+    }
+    return sampi_tree_alt(t, node,
+                          sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | b),
+                                         sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
+}
+
+/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
+   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
+static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const struct {
+        uint32_t lo, hi, lead;
+        int n_tail;
+    } coded[] = { { 0, 0x7f, 0, 0 },
+                  { 0x80, 0x7ff, 0xc0, 1 },
+                  { 0x800, 0xd7ff, 0xe0, 2 },
+                  { 0xe000, 0xffff, 0xe0, 2 },
+                  { 0x10000, 0x10ffff, 0xf0, 3 } };
+    sampi_node node = SAMPI_NEVER;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+        uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
+        if (from <= to)
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, coded[i].n_tail, coded[i].lead));
+    }
+    return node;
+}
+
+/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them. */
+static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    sampi_node node = n > SAMPI_MAX_RANGES ? (sampi_node)SAMP_E_RANGE : SAMPI_NEVER;
+    uint32_t next = 0; /* all below are done */
+    while (next <= 0x10ffff && node >= 0) {
+        uint32_t lo = 0x110000, hi = 0; /* what the ranges have from there on, up to the first hole */
+        for (size_t i = 0; i < n; i++) {
+            uint32_t from = ranges[i][0] > next ? ranges[i][0] : next;
+            if (from <= ranges[i][1] && from < lo) lo = from;
+        }
+        for (hi = lo; hi < 0x110000;) {
+            uint32_t was = hi;
+            for (size_t i = 0; i < n; i++)
+                if (ranges[i][0] <= hi && ranges[i][1] >= hi)
+                    hi = ranges[i][1] < 0x110000 ? ranges[i][1] + 1 : 0x110000;
+            if (hi == was) break;
+        }
+        uint32_t from = negated ? next : lo, end = negated ? lo : hi;
+        if (from < end) node = sampi_tree_alt(t, node, sampi_tree_code_points(t, from, end - 1));
+        next = hi;
+    }
+    return node;
+}
+
+/* The number of the rule with that name, a new one if there is none; without a name always a new one. */
+static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
+{
+    sampi_node text = sampi_tree_text(t, name, n);
+    if (text < 0) return text;
+    if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
+    sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
+    if (!rule) return SAMP_E_NOMEM;
+    memset(rule, 0, sizeof *rule);
+    rule->name = text;
+    rule->body = -1;
+    if (n) sampi_at(t, text)->c = t->rules.n;
+    return t->rules.n - 1;
+}
+
+static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
+{
+    return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
+}
+
+/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
+   arguments is. */
+static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
+{
+    if (rule < 0 || body < 0) return rule < 0 ? rule : body;
+    sampi_rule_at(t, rule)->body = body;
+    return SAMP_OK;
+}
+
+/* A call of a new rule with that body. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
+   not depend on those that have been there, so it is found out once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}

@@ -1,0 +1,327 @@
+/* ---- triggers ----
+   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
+   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
+   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+
+   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
+   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
+   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+
+typedef enum sampi_op_kind {
+    SAMPI_OP_BYTE,  /* the byte a */
+    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
+    SAMPI_OP_NEVER, /* nothing */
+    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
+    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
+    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_MATCH
+} sampi_op_kind;
+typedef struct sampi_op {
+    int32_t kind, a, b;
+} sampi_op;
+
+/* An expression: its first operation, and whether it is to match the whole text first. */
+typedef struct sampi_program {
+    int32_t first, whole;
+} sampi_program;
+
+#ifndef SAMPI_MAX_OPS /* tests have fewer */
+#define SAMPI_MAX_OPS (1 << 16)
+#endif
+#define SAMPI_MAX_GROUPS 64
+
+typedef struct sampi_lazy {
+    sampi_vec ops;      /* sampi_op: all programs */
+    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec programs; /* sampi_program */
+    sampi_vec tokens;   /* samp_token: they end the wait too */
+    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
+                           is under way, for what was and for what is to be done, and the round of each operation */
+    int32_t n_live;
+    uint32_t round;
+    bool is_lazy, waiting, found; /* found: there is a match */
+} sampi_lazy;
+
+/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
+   else UTF-8 of those that it has. */
+static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    uint8_t bits[32];
+    uint32_t next = 0x80; /* the first one above that it has not */
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i][0] <= next && ranges[i][1] >= next) {
+            next = ranges[i][1] + 1;
+            i = (size_t)-1;
+        }
+    bool all = negated || next > 0x10ffff;
+    memset(bits, 0, 16);
+    memset(bits + 16, all ? 0xff : 0, 16);
+    for (uint32_t c = 0; c < 0x80; c++) {
+        bool in = negated;
+        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
+        bits[c / 8] |= (uint8_t)(in << c % 8);
+    }
+    sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+    for (size_t i = 0; i < n && !all; i++)
+        if (ranges[i][1] >= 0x80)
+            node = sampi_tree_alt(
+                t, sampi_tree_code_points(t, ranges[i][0] < 0x80 ? 0x80 : ranges[i][0], ranges[i][1]), node);
+    return node;
+}
+
+/* Append an operation; its number, or a status. */
+static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
+{
+    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
+    if (!op) return z->ops.n < SAMPI_MAX_OPS ? SAMP_E_NOMEM : SAMP_E_RANGE;
+    op->kind = kind;
+    op->a = a;
+    op->b = b;
+    return z->ops.n - 1;
+}
+
+/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+{
+    sampi_op *op = (sampi_op *)z->ops.data + at;
+    if (first) op->a = z->ops.n;
+    if (second) op->b = z->ops.n;
+}
+
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
+
+/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
+{
+    int status = SAMP_OK;
+    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_emit(z, t, e->a);
+    int32_t before = z->ops.n, most = e->c < 0 ? e->b + 1 : e->c;
+    for (int32_t i = e->b; i < most && !status; i++) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, !lazy, lazy);
+        status = sampi_emit(z, t, e->a);
+        int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
+        if (back < 0) status = back;
+    }
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+        sampi_op *op = (sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
+        if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
+    }
+    return status;
+}
+
+/* First a, then what it has behind |, and so on. */
+static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, true, false);
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+        if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
+        if (out < -1) status = out;
+        if (!status) sampi_emit_here(z, split, false, true);
+    }
+    if (!status) status = sampi_emit(z, t, n);
+    while (out >= 0 && !status) {
+        int32_t before = ((const sampi_op *)z->ops.data)[out].b;
+        sampi_emit_here(z, out, true, true);
+        out = before;
+    }
+    return status;
+}
+
+/* The operations of a node. */
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t at = 0;
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_at(t, n)->b)
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+    if (status) return status;
+    const sampi_expr *e = sampi_at(t, n);
+    const uint8_t *bytes = sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMP_OK;
+        case SAMPI_NODE_ALT: return sampi_emit_alternatives(z, t, n);
+        case SAMPI_NODE_REPEAT: return sampi_emit_repeat(z, t, e, false);
+        case SAMPI_NODE_TEXT:
+            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
+            break;
+        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
+            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
+            at = sampi_emit_op(z, kind, e->a, 0);
+            break;
+        }
+        case SAMPI_NODE_GROUP:
+            if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
+            if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
+            if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
+            if (at >= 0) status = sampi_emit(z, t, e->a);
+            if (at >= 0 && !status && e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
+            break;
+        default: at = sampi_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
+    }
+    return at < 0 ? at : status;
+}
+
+/* One more program: the texts of a node. */
+static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
+{
+    if (n < 0) return n;
+    sampi_program *p = (sampi_program *)sampi_vec_add(&z->programs, sizeof *p, 1);
+    if (!p) return SAMP_E_NOMEM;
+    p->first = z->ops.n;
+    p->whole = whole;
+    int status = sampi_emit(z, t, n);
+    int32_t last = status ? status : sampi_emit_op(z, SAMPI_OP_MATCH, 0, 0);
+    return last < 0 ? last : SAMP_OK;
+}
+
+/* Words become one program, patterns one each. */
+static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
+{
+    sampi_node words = SAMPI_NEVER;
+    int status = n && !texts ? SAMP_E_NULL : SAMP_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (!texts[i]) status = SAMP_E_NULL;
+    for (size_t i = n; i-- > 0 && !status && !patterns;)
+        words = sampi_tree_alt(t, sampi_tree_text(t, texts[i], strlen(texts[i])), words);
+    if (!status && !patterns && n)
+        status = sampi_lazy_program(z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0),
+                                    false);
+    for (size_t i = 0; i < n && !status && patterns; i++) {
+        samp_grammar_error error;
+        sampi_reader r;
+        memset(&r, 0, sizeof r);
+        r.tree = t;
+        r.chars = sampi_trigger_class;
+        r.ways = true;
+        size_t length = strlen(texts[i]);
+        sampi_node node = sampi_regex_read(&r, texts[i], length, &error);
+        status = sampi_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
+    }
+    return status;
+}
+
+/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    for (;;) {
+        const sampi_op *op = &ops[at];
+        bool on = false;
+        if (round[at] != z->round) {
+            round[at] = z->round;
+            if (op->kind == SAMPI_OP_MATCH) z->found = true;
+            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
+            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
+                 (op->kind == SAMPI_OP_END && end);
+            if (!on) list[(*n)++] = at;
+        }
+        if (!on && n_todo == 0) return;
+        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+    }
+}
+
+/* A match may begin at the text's end. */
+static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+{
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+}
+
+/* To the beginning of a text. */
+static void sampi_lazy_reset(sampi_lazy *z)
+{
+    z->waiting = z->is_lazy;
+    z->found = false;
+    z->n_live = 0;
+    z->round++;
+    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+}
+
+/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    size_t n_ops = (size_t)z->ops.n;
+    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    for (size_t i = 0; i < n; i++) {
+        z->round++;
+        n_next = 0;
+        for (int32_t k = 0; k < z->n_live; k++) {
+            const sampi_op *op = &ops[live[k]];
+            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
+                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
+                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+        }
+        sampi_lazy_enter(z, next, &n_next, false);
+        z->n_live = n_next;
+        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
+    }
+    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    z->round++;
+    n_next = 0;
+    for (int32_t k = 0; k < z->n_live; k++)
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+    bool found = z->found;
+    z->found = inside;
+    return found;
+}
+
+/* Keep what there is before a token, and take it back. */
+static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
+{
+    *n = z->n_live;
+    *found = z->found;
+    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+}
+static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
+{
+    z->n_live = n;
+    z->found = found;
+    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+}
+
+/* An array of its own for each: clones. */
+static void sampi_lazy_free(sampi_lazy *z)
+{
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+}
+
+/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
+                           const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
+{
+    sampi_tree tree;
+    int status = sampi_tree_init(&tree);
+    *field = patterns ? "trigger_patterns" : "trigger_words";
+    if (!status) status = sampi_lazy_read(z, &tree, texts, n_texts, patterns);
+    z->pool = tree.pool;
+    memset(&tree.pool, 0, sizeof tree.pool);
+    sampi_tree_free(&tree);
+    if (status) return status;
+    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !places) return SAMP_E_NOMEM;
+    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    *field = "trigger_tokens";
+    for (size_t i = 0; i < n; i++) {
+        if (!tokens) return SAMP_E_NULL;
+        if (tokens[i] < 0 || tokens[i] >= n_vocab) return SAMP_E_RANGE;
+        samp_token *token = (samp_token *)sampi_vec_add(&z->tokens, sizeof *token, 1);
+        if (!token) return SAMP_E_NOMEM;
+        *token = tokens[i];
+    }
+    z->is_lazy = true;
+    return SAMP_OK;
+}

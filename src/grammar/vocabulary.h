@@ -1,0 +1,421 @@
+/* ---- the vocabulary ----
+   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
+   tokens behind a byte is one addition. A node is two words:
+
+       token << 8 | byte          the token that ends here, or 0xffffff
+       size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
+
+   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
+   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
+   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
+   once, without a walk. The index is words, in this order:
+
+       head       as below
+       plain      a set of bits: the tokens of the first trie
+       all        and those of both
+       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
+                  listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
+       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
+       nodes      both tries */
+
+#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
+#define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_ALL_KINDS   0xffffu
+#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
+#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
+
+struct samp_vocab_index {
+    const samp_vocab *vocab;
+    const uint32_t *words;                      /* the whole index, as it is saved */
+    uint32_t *own;                              /* the same if it is ours to free, else NULL */
+    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
+    uint32_t n_groups, n_listed;
+    const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
+    uint8_t kind_of[256]; /* sampi_kind_of */
+};
+
+/* A token's bytes, while the tries are made. */
+typedef struct sampi_spelt {
+    const uint8_t *bytes;
+    uint32_t n, token;
+} sampi_spelt;
+
+static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+
+/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
+static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    while (n > 1) {
+        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
+        size_t less = 0, i = 0, more = n;
+        while (i < more) {
+            int32_t c = sampi_spelt_at(&p[i], depth);
+            sampi_spelt t = p[i];
+            if (c < pivot) {
+                p[i++] = p[less];
+                p[less++] = t;
+            } else if (c > pivot) {
+                p[i] = p[--more];
+                p[more] = t;
+            } else {
+                i++;
+            }
+        }
+        sampi_sort_spelt(p, less, depth);
+        sampi_sort_spelt(p + more, n - more, depth);
+        if (pivot < 0) return; /* equal ones */
+        p += less;
+        n = more - less;
+        depth++;
+    }
+}
+
+/* Whole characters, none of them a control character, a quote or a backslash? */
+static bool sampi_spelt_is_plain(const sampi_spelt *p)
+{
+    for (uint32_t i = 0; i < p->n;) {
+        uint8_t c = p->bytes[i];
+        if (c < 0x80) {
+            if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;
+            i++;
+            continue;
+        }
+        uint32_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+        if (n == 0 || i + n > p->n) return false;
+        for (uint32_t k = 1; k < n; k++)
+            if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
+        uint8_t next = p->bytes[i + 1]; /* too long, a surrogate, or above 10ffff */
+        if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
+            (c == 0xf4 && next > 0x8f))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+/* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
+static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
+{
+    uint32_t depth = 0, first = (uint32_t)words->n / 2;
+    uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
+    if (!root) return SAMP_E_NOMEM;
+    root[0] = SAMPI_NO_TOKEN << 8;
+    path[0] = first;
+    for (size_t i = 0;; i++) {
+        uint32_t same = 0; /* bytes that it has in common with the one before */
+        if (i > 0 && i < n)
+            while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
+        if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
+        uint32_t end = (uint32_t)words->n / 2;
+        for (; depth > same || i == n; depth--) {
+            ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
+            if (depth == 0) return SAMP_OK;
+        }
+        for (depth = same; depth < p[i].n;) {
+            uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
+            if (!node) return SAMP_E_NOMEM;
+            if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
+            node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
+            path[++depth] = (uint32_t)words->n / 2 - 1;
+        }
+        uint32_t *leaf = (uint32_t *)words->data + 2 * (size_t)path[depth];
+        leaf[0] = p[i].token << 8 | (leaf[0] & 0xff);
+    }
+}
+
+/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
+   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+static uint32_t sampi_kind_of(uint8_t byte)
+{
+    static const char marks[] = " _-./:,@+";
+    if (byte >= 0x80) return 15;
+    if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
+    if (byte >= '0' && byte <= '9') return 4;
+    uint32_t kind = 5;
+    while (kind < 14 && marks[kind - 5] != (char)byte) kind++;
+    return kind;
+}
+
+/* Where the parts of an index are. */
+static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
+{
+    index->words = words;
+    index->n_vocab = words[1];
+    index->n_nodes = words[2];
+    index->n_plain = words[3];
+    index->n_groups = words[6];
+    index->n_listed = words[7];
+    index->n_mask = (index->n_vocab + 31) / 32;
+    index->plain = words + SAMPI_INDEX_HEAD;
+    index->all = index->plain + index->n_mask;
+    index->groups = index->all + index->n_mask;
+    index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
+    index->below = index->listed + index->n_listed;
+    index->nodes = index->below + index->n_plain;
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
+}
+
+/* Words of an index that has such a head. */
+static size_t sampi_index_words(const uint32_t *head)
+{
+    return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
+           2 * (size_t)head[2];
+}
+
+/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+typedef struct sampi_listed {
+    uint32_t key, token;
+} sampi_listed;
+
+/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+{
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+        size_t at[257] = { 0 };
+        for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
+        for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
+        for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
+        sampi_listed *t = p;
+        p = room;
+        room = t;
+    }
+}
+
+/* Append the groups of the plain tokens, and the list of these. */
+static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+{
+    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    uint32_t n_groups = 0, key = 0;
+    if (!p) return SAMP_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kinds = 0, length = 0;
+        for (uint32_t k = 0; k < pieces[i].n; k++) {
+            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            length += (pieces[i].bytes[k] & 0xc0) != 0x80;
+        }
+        p[i].key = kinds << 8 | (length < 255 ? length : 255);
+        p[i].token = pieces[i].token;
+    }
+    sampi_sort_listed(p, p + n, n);
+    for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    if (at) {
+        uint32_t *listed = at + 2 * (size_t)n_groups + 2;
+        for (size_t i = 0; i < n; i++) {
+            if (i == 0 || p[i].key >> 8 != key >> 8) {
+                *at++ = p[i].key >> 8;
+                *at++ = (uint32_t)i;
+            }
+            key = p[i].key;
+            listed[i] = p[i].token | (key & 255) << 24;
+        }
+        *at++ = 0;
+        *at = (uint32_t)n;
+        ((uint32_t *)words->data)[6] = n_groups;
+        ((uint32_t *)words->data)[7] = (uint32_t)n;
+    }
+    SAMP_FREE(p);
+    return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
+}
+
+/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
+   path [d]: what has been found below the node at depth d that is still to come. */
+static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
+{
+    for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        below[i] = path[depth];
+        path[depth] = 0;
+        if (i == 0) return;
+        const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
+        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+                          (longest > other >> 16 ? longest : other >> 16) << 16;
+    }
+}
+
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
+   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
+{
+    size_t n = 0;
+    *n_plain = 0;
+    for (int32_t token = 0; token < vocab->n_vocab; token++) {
+        sampi_spelt p;
+        size_t n_bytes = 0;
+        p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
+        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
+        p.n = (uint32_t)n_bytes;
+        p.token = (uint32_t)token;
+        pieces[n++] = p;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_spelt_is_plain(&pieces[i])) continue;
+        sampi_spelt t = pieces[i];
+        pieces[i] = pieces[*n_plain];
+        pieces[(*n_plain)++] = t;
+    }
+    return n;
+}
+
+/* All of the index into words. */
+static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
+{
+    int status = SAMP_OK;
+    size_t n_plain, n = sampi_index_pieces(vocab, pieces, &n_plain, &status);
+    if (status) return status;
+    uint32_t n_mask = ((uint32_t)vocab->n_vocab + 31) / 32;
+    int32_t head = SAMPI_INDEX_HEAD + 2 * (int32_t)n_mask;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, head);
+    if (!at) return SAMP_E_NOMEM;
+    memset(at, 0, (size_t)head * 4);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = pieces[i].token;
+        if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
+        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+    }
+    status = sampi_index_groups(words, pieces, n_plain);
+    if (status) return status;
+    sampi_sort_spelt(pieces, n_plain, 0);
+    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    sampi_vec nodes;
+    memset(&nodes, 0, sizeof nodes);
+    status = sampi_index_trie(&nodes, pieces, n_plain, path);
+    uint32_t n_first = (uint32_t)nodes.n / 2;
+    if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    if (room) {
+        sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
+        memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
+    }
+    if (!status && !room) status = SAMP_E_NOMEM;
+    at = (uint32_t *)words->data;
+    at[0] = SAMPI_INDEX_MAGIC;
+    at[1] = (uint32_t)vocab->n_vocab;
+    at[2] = (uint32_t)nodes.n / 2;
+    at[3] = n_first;
+    sampi_vec_free(&nodes);
+    if (status) return status;
+    uint64_t sum = sampi_checksum(at + SAMPI_INDEX_HEAD, ((size_t)words->n - SAMPI_INDEX_HEAD) * 4);
+    at[4] = (uint32_t)sum;
+    at[5] = (uint32_t)(sum >> 32);
+    return SAMP_OK;
+}
+
+static samp_vocab_index *sampi_index_fail(int *status, int why)
+{
+    if (status) *status = why;
+    return NULL;
+}
+
+/* What is wrong with a vocabulary, if anything is. */
+static int sampi_index_check(const samp_vocab *vocab)
+{
+    if (!vocab || !vocab->token_bytes || (vocab->n_eog && !vocab->eog)) return SAMP_E_NULL;
+    if (vocab->n_vocab == 0) return SAMP_E_EMPTY;
+    return vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status)
+{
+    int why = sampi_index_check(vocab);
+    if (why) return sampi_index_fail(status, why);
+    size_t n = (size_t)vocab->n_vocab;
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
+    sampi_vec words;
+    memset(&words, 0, sizeof words);
+    why = index && pieces && path ? sampi_index_build(vocab, &words, pieces, path) : (int)SAMP_E_NOMEM;
+    SAMP_FREE(pieces);
+    SAMP_FREE(path);
+    if (why) {
+        sampi_vec_free(&words);
+        SAMP_FREE(index);
+        return sampi_index_fail(status, why);
+    }
+    index->vocab = vocab;
+    index->own = (uint32_t *)words.data;
+    sampi_index_open(index, index->own);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
+   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
+{
+    uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const uint32_t token = nodes[2 * (size_t)i] >> 8, size = nodes[2 * (size_t)i + 1] >> 10;
+        while (i > first && depth > 0 && open[depth] == i) depth--;
+        const uint32_t expected = i > first ? depth + 1 : 0;
+        if ((nodes[2 * (size_t)i + 1] & 1023) != expected || expected > SAMPI_MAX_PIECE) return false;
+        if (size == 0 || size > (i > first ? open[depth] : end) - i) return false;
+        if (token != SAMPI_NO_TOKEN && token >= n_vocab) return false;
+        open[depth = expected] = i + size;
+    }
+    return first < end && open[0] == end;
+}
+
+/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
+{
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3], n_groups = words[6], n_listed = words[7];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || n_listed > n_vocab || n_groups > n_listed) return false;
+    if (size != 4 * sampi_index_words(words)) return false;
+    uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+    if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
+    samp_vocab_index index;
+    sampi_index_open(&index, words);
+    for (uint32_t i = 0; i <= n_groups; i++) {
+        const uint32_t first = index.groups[2 * (size_t)i + 1];
+        if (i == 0 ? first != 0 : first < index.groups[2 * (size_t)i - 1] || first > n_listed) return false;
+        if (i == n_groups && first != n_listed) return false;
+    }
+    for (uint32_t i = 0; i < n_listed; i++)
+        if ((index.listed[i] & SAMPI_NO_TOKEN) >= n_vocab) return false;
+    return sampi_index_trie_sound(index.nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(index.nodes, n_plain, n_nodes, n_vocab);
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
+{
+    int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
+    if (why) return sampi_index_fail(status, why);
+    const uint32_t *words = (const uint32_t *)bytes;
+    if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
+    if (!sampi_index_sound(words, size, (uint32_t)vocab->n_vocab)) return sampi_index_fail(status, SAMP_E_FORMAT);
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
+    index->vocab = vocab;
+    index->own = NULL;
+    sampi_index_open(index, words);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
+{
+    return index ? 4 * sampi_index_words(index->words) : 0;
+}
+
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
+{
+    if (!index || !bytes) return SAMP_E_NULL;
+    if (size < samp_vocab_index_size(index)) return SAMP_E_WORKSPACE;
+    memcpy(bytes, index->words, samp_vocab_index_size(index));
+    return SAMP_OK;
+}
+
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
+{
+    if (!index) return;
+    SAMP_FREE(index->own);
+    SAMP_FREE(index);
+}

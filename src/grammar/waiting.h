@@ -1,0 +1,123 @@
+/* ---- waiting: a lazy grammar before its trigger ---- */
+
+/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
+   place that group ~op had before. */
+typedef struct sampi_way {
+    int32_t op, at;
+} sampi_way;
+
+/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
+   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
+   once at a place. */
+static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
+                             uint8_t *tried, int32_t *slots)
+{
+    const sampi_lazy *z = &m->lazy;
+    sampi_vec ways;
+    memset(&ways, 0, sizeof ways);
+    memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
+    bool matched = false;
+    for (int32_t at_op = first; !matched && sampi_step(m);) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
+        size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
+        bool on = !(tried[bit / 8] >> bit % 8 & 1);
+        sampi_way later = { op->b, at };
+        tried[bit / 8] |= (uint8_t)(1u << bit % 8);
+        switch (on ? op->kind : SAMPI_OP_NEVER) {
+            case SAMPI_OP_BYTE: on = at < n && text[at++] == op->a; break;
+            case SAMPI_OP_SET:
+                on = at < n && (((const uint8_t *)z->pool.data)[op->a + text[at] / 8] >> text[at] % 8 & 1);
+                at++;
+                break;
+            case SAMPI_OP_BEGIN: on = at == 0; break;
+            case SAMPI_OP_END: on = at == n; break;
+            case SAMPI_OP_MATCH: matched = on = !whole || at == n; break;
+            case SAMPI_OP_SAVE: later.op = ~op->a, later.at = slots[op->a], slots[op->a] = at; break;
+            default: on = on && op->kind == SAMPI_OP_SPLIT; break;
+        }
+        if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
+            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            if (way) *way = later;
+        }
+        at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
+        while (!on && ways.n > 0) {
+            sampi_way way = ((const sampi_way *)ways.data)[--ways.n];
+            on = way.op >= 0;
+            if (!on) slots[~way.op] = way.at;
+            at_op = way.op;
+            at = way.at;
+        }
+        if (!on) break;
+    }
+    sampi_vec_free(&ways);
+    return matched && !m->status;
+}
+
+/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
+{
+    int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
+    size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
+    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
+    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+        memset(tried, 0, n_tried);
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+            if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
+    }
+    SAMP_FREE(tried);
+    for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
+        if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
+    return start;
+}
+
+static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
+/* Where the grammar begins in the text of all tokens so far, or -1. */
+static int32_t sampi_lazy_start(sampi_matcher *m)
+{
+    sampi_vec text;
+    size_t n;
+    memset(&text, 0, sizeof text);
+    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+        const uint8_t *bytes = sampi_piece(m, i, &n);
+        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        if (room) memcpy(room, bytes, n);
+    }
+    int32_t start = -1;
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+        start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
+                                text.n);
+    sampi_vec_free(&text);
+    return start;
+}
+
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
+
+/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+{
+    for (; i < m->history.n && !m->status; i++, skip = 0) {
+        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        if (m->items.n <= first) return false;
+        sampi_settle_items(m, first);
+    }
+    return !m->status;
+}
+
+/* The same from the text's byte `start` on. */
+static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+{
+    size_t n, before = 0;
+    int32_t i = 0;
+    for (; i < m->history.n; i++, before += n) {
+        sampi_piece(m, i, &n);
+        if (before + n > (size_t)start) break;
+    }
+    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+}

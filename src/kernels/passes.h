@@ -1,0 +1,640 @@
+/* ================================================================================================== >>passes
+   The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
+   stage over these (SAMPI_FOUR), so that a step need not wait for the one before it. Rows that do not fill the last
+   four are filled up with masked elements. A new kernel is a line of the contract, a reference in >>scalar, a function
+   here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
+   there. */
+
+/* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
+SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
+{
+    for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
+    memcpy(room, x, left * sizeof *x);
+    return room;
+}
+
+/* A kernel begins with it. Where it returns, the upper halves of its registers are zero: with anything else there the
+   program's own SSE code crawls on Intel's CPUs, 20 times slower. Clang sees to that itself; gcc only at -O2, and not
+   before calls that are a function's last step. */
+#define SAMPI_TIDY __attribute__((cleanup(V(tidy)), unused)) char tidy;
+
+/* The next `count` vectors of a row, filled up in the same way. */
+SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
+{
+    float room[4 * SAMPI_W];
+    bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
+    if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
+    if (is_end) /* outside of the loop: clang does not move it there */
+        SAMPI_UPTO v[k] = V(rest)(x + SAMPI_W * k, left, SAMPI_W * k);
+    else
+        SAMPI_UPTO v[k] = V(load)(x + SAMPI_W * k);
+}
+
+/* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
+SAMPI_OP void V(ahead)(const float *x)
+{
+    for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
+}
+
+SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        if (SAMPI_W > 4 && dtype == SAMP_F64) V(ahead)((const float *)((const double *)x + at + i));
+        V(store)(out + i, V(row)(x, dtype, mask, at + i));
+    }
+    return i + (i < n ? sampi_fetch_scalar(x, dtype, mask, at + i, n - i, out + i) : 0);
+}
+
+SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    SAMPI_TIDY
+    if (dtype == SAMPI_CANDIDATE) return V(fetch_as)(x, SAMPI_CANDIDATE, NULL, at, n, out);
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
+    SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
+}
+
+/* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
+{
+    if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+        const float *p = (const float *)(const void *)((const uint16_t *)x + i);
+        V(i) pairs = (V(i))V(apart)(p, 32);
+        V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
+        *nan |= V(unord)(even, odd);
+        return V(max)(even, odd);
+    }
+    V(f) a = V(part)(x, dtype, mask, i, 0), b = V(part)(x, dtype, mask, i, SAMPI_W == 4 ? 4 : 8);
+    *nan |= V(unord)(a, b);
+    return V(max)(a, b);
+}
+
+/* line [16 * tiles] = the maxima of their lines, SAMPI_W of them at a time. */
+SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
+                       V(m) * nan)
+{
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
+    V(f) top = *max;
+    V(m) bad = *nan; /* in registers */
+    for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
+        V(f) v[4] = { top, top, top, top };
+        SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
+        {
+            size_t at = (size_t)(SAMPI_W == 16 ? k + (k & 4) : k) * SAMPI_LINE;
+            V(f) one = V(both)(x, dtype, mask, at, &bad);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, &bad));
+            v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
+        }
+        v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
+        V(store)(line, v[0]);
+        top = V(max)(top, v[0]);
+        x = (const char *)x + step * SAMPI_SIZE_OF(dtype);
+        mask = mask ? mask + step / 32 : NULL;
+    }
+    *max = top;
+    *nan = bad;
+}
+
+/* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
+   and so does what would else take longer. */
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    SAMPI_TIDY
+    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 ? SAMPI_FUSED : SAMPI_W == 8);
+    V(f) max = V(all)(-INFINITY);
+    V(m) nan = V(unord)(max, max);
+    float room[SAMPI_TILE];
+    for (size_t i = 0, tiles; i < n; i += tiles * SAMPI_TILE, line += tiles * SAMPI_LINE) {
+        const void *at = (const char *)x + i * SAMPI_SIZE_OF(dtype);
+        size_t whole = (n - i) / SAMPI_TILE;
+        int kind = !whole ? 3 : mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
+        tiles = kind == 2 && direct && !mask ? whole : 1;
+        if (kind == 0) {
+            for (int k = 0; k < SAMPI_LINE; k += SAMPI_W) V(store)(line + k, V(all)(-INFINITY));
+        } else if (kind == 1 && dtype == SAMP_F32) {
+            V(lines)(at, SAMP_F32, mask + i / 32, 1, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_BF16) {
+            V(lines)(at, SAMP_BF16, NULL, tiles, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_F16 && SAMPI_FUSED) {
+            V(lines)(at, SAMP_F16, NULL, tiles, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_F64 && SAMPI_W == 8) {
+            V(lines)(at, SAMP_F64, NULL, tiles, line, &max, &nan);
+        } else {
+            if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
+            if (kind != 2 || dtype != SAMP_F32)
+                V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room), at = room;
+            V(lines)(at, SAMP_F32, NULL, tiles, line, &max, &nan);
+        }
+    }
+    return V(any)(nan) ? NAN : V(hmax)(max);
+}
+
+/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
+{
+    static const float factor[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
+    const V(f) log2e = V(all)((float)SAMPI_LOG2E),
+               round = V(all)(12582912.0f); /* 1.5 * 2^23: integers in its low bits */
+    V(f) t[4], f[4];
+    SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_UPTO p[k] = V(all)(SAMPI_F5);
+    SAMPI_UNROLL_8 for (int c = 0; c < 5; c++) SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(factor[c]));
+    SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+}
+
+/* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
+SAMPI_OP bool V(fills)(size_t i) { return i % (32 * SAMPI_W) == 28 * SAMPI_W; }
+SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
+{
+    for (int k = 0; k < 2; k++) {
+        V(f) both = part[2 * k] + part[2 * k + 1];
+        sum[k] += V(widen)(both, 0) + V(widen)(both, 1);
+        part[2 * k] = part[2 * k + 1] = V(all)(0.0f);
+    }
+}
+
+SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    SAMPI_TIDY
+    const V(f) vr = V(all)(r), vmax = V(all)(max), none = V(all)(0.0f);
+    V(f) l[4], d[4], p[4], part[4] = { none, none, none, none };
+    V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, l);
+        V(ahead)(x + i);
+        SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
+        V(near_exps)(l, vmax, 4, d, p);
+        SAMPI_FOUR part[k % 2] += p[k];
+        SAMPI_FOUR part[2 + k % 2] = V(fma)(-p[k], d[k], part[2 + k % 2]);
+        if (V(fills)(i)) V(flush)(part, sum);
+    }
+    V(flush)(part, sum);
+    *z = V(hsum)(sum[0]);
+    *s = V(hsum)(sum[1]);
+}
+
+SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *moment)
+{
+    SAMPI_TIDY
+    const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX), none = V(all)(0.0f);
+    V(f) v[4], part[4] = { none, none, none, none };
+    V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
+    V(t) count = { 0 };
+    V(m) in[4];
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_FOUR
+        {
+            in[k] = V(ge)(v[k], low);
+            if (k % 2) count = V(tally)(count, in[k - 1], in[k]);
+            v[k] = V(keep)(in[k], v[k] - vp);
+            part[k % 2] += v[k];
+            part[2 + k % 2] = V(fma)(v[k], v[k], part[2 + k % 2]);
+        }
+        if (V(fills)(i)) V(flush)(part, sum);
+    }
+    V(flush)(part, sum);
+    moment[0] = (double)V(total)(count);
+    moment[1] = V(hsum)(sum[0]);
+    moment[2] = V(hsum)(sum[1]);
+}
+
+SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
+{
+    SAMPI_TIDY
+    for (size_t j = 0; j < m; j += SAMPI_W) {
+        V(f) v = V(load)(line + j);
+        for (size_t i = j + m; i < n; i += m) v = V(max)(v, V(load)(line + i));
+        V(store)(out + j, v);
+    }
+}
+
+/* collect of the SAMPI_W elements from `at`. */
+SAMPI_OP size_t V(collect_at)(const float *x, const int32_t *id, int32_t base, size_t at, V(f) lo, V(f) hi,
+                              float *x_out, int32_t *id_out)
+{
+    V(f) v = V(load)(x + at);
+    V(i) token = id ? V(loadi)(id + at) : V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)at);
+    return V(pack)(v, token, V(lt_and)(V(ge)(v, lo), v, hi), x_out, id_out);
+}
+
+SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
+                                 float *x_out, int32_t *id_out)
+{
+    SAMPI_TIDY
+    const V(f) lo = V(all)(floor), hi = V(all)(below);
+    size_t kept = 0, i = 0;
+    for (size_t end;;) {
+        for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) { /* mostly none; more branches could not be foretold */
+            V(m) in[4];
+            SAMPI_FOUR in[k] = V(ge)(V(load)(x + i + SAMPI_W * k), lo);
+            if (V(any)((in[0] | in[1]) | (in[2] | in[3]))) break;
+        }
+        end = i + 4 * SAMPI_W <= n ? i + 4 * SAMPI_W : n - n % SAMPI_W;
+        if (i == end) break;
+        for (; i < end; i += SAMPI_W) kept += V(collect_at)(x, id, base, i, lo, hi, x_out + kept, id_out + kept);
+    }
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
+                                       x_out + kept, id_out + kept);
+}
+
+SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
+                              int32_t *id_out)
+{
+    SAMPI_TIDY
+    enum { parts = SAMPI_LINE / SAMPI_W };
+    const V(f) lo = V(all)(floor);
+    const V(i) step = V(loadi)(SAMPI_STEP);
+    V(f) v[parts];
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE;
+        __builtin_prefetch(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE);
+        V(take)(x + i, n - i, parts, v);
+        SAMPI_UNROLL_4 for (int k = 0; k < parts; k++, i += SAMPI_W)
+            kept += V(pack)(v[k], step + V(alli)((uint32_t)i), V(ge)(v[k], lo), x_out + kept, id_out + kept);
+    }
+    return kept;
+}
+
+SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
+{
+    SAMPI_TIDY
+    const V(f) lo = V(all)(floor);
+    V(t) count = { 0 };
+    V(f) v[4];
+    V(m) in[4];
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
+        count = V(tally4)(count, in);
+    }
+    return V(total)(count);
+}
+
+/* e^d of the logits in l [count / 2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped.
+   -> lanes in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+SAMPI_OP V(q) V(exp)(const V(f) * l, V(d) max, int count, V(d) * d, V(d) * e)
+{
+    static const double factor[8] = { SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0 };
+    const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
+    V(d) s[4], f[4];
+    V(q) doubt = V(allq)(0);
+    SAMPI_UPTO d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
+    SAMPI_UPTO s[k] = V(fmad)(d[k], log2e, shift);
+    SAMPI_UPTO f[k] = V(fmad)(d[k], log2e, shift - s[k]);
+    SAMPI_UPTO e[k] = V(alld)(SAMPI_E8);
+    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_UPTO e[k] = V(fmad)(e[k], f[k], V(alld)(factor[c]));
+    SAMPI_UPTO e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
+    if (!SAMPI_FUSED) SAMPI_UPTO doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
+    return doubt;
+}
+
+/* Where product and sum are rounded apart, y = 2^40 e^d is off by less than 2^-49 y + 2^-14 (a fma errs by 2^-53, the
+   eight of the polynomial by 5 of these together, and d log2 e, which is below 64, by another 2^-53 of itself, where y
+   is small). That decides the integer n next to it, unless y lies as near to the middle between two. */
+SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
+{
+    V(d) off = y - n;
+    return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
+}
+
+/* The logits in l anew, one by one. */
+SAMPI_T static SAMPI_CALLED void V(redo)(const V(f) * l, float max, int count, V(d) * e, V(d) * w, V(d) * s)
+{
+    for (int i = 0; i < count * (SAMPI_W / 2); i++) {
+        int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
+        float x = l[i / SAMPI_W][i % SAMPI_W];
+        uint64_t weight = sampi_weight(max, x);
+        e[k][lane] = sampi_exp(max, x) / (double)SAMPI_ONE;
+        w[k][lane] = SAMPI_INT + (double)weight;
+        s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
+    }
+}
+
+/* e^d and w = sampi_weight of the logits l [count / 2], half a vector at a time, and s = sampi_weighted of these, if
+   with_s: doubles, w and s SAMPI_INT larger. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, int count, bool with_s, V(d) * e, V(d) * w, V(d) * s)
+{
+    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
+    V(d) d[4];
+    V(q) doubt = V(exp)(l, V(alld)((double)max), count, d, e);
+    SAMPI_UPTO w[k] = V(fmad)(e[k], scale, one);
+    if (with_s) SAMPI_UPTO s[k] = V(fmad)(one - w[k], d[k], one);
+    if (!SAMPI_FUSED) SAMPI_UPTO doubt |= V(unsure)(e[k] * scale, w[k] - one);
+    if (!SAMPI_FUSED && with_s) SAMPI_UPTO doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
+    if (V(doubtful)(doubt)) V(redo)(l, max, count, e, w, s);
+}
+/* The integer in one of them. */
+SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
+
+SAMPI_T static uint64_t V(weights)(const float *x, size_t n, float max, uint64_t *out, double *e_out)
+{
+    SAMPI_TIDY
+    V(f) l[2];
+    V(d) e[4], w[4], s[4];
+    V(q) v[4], sum = V(allq)(0);
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(take)(x + i, n - i, 2, l);
+        V(exact)(l, max, 4, false, e, w, s);
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(w[k]); /* else gcc computes what may not be stored late */
+        SAMPI_FOUR sum += v[k] = V(whole)(w[k]);
+        const bool is_half = SAMPI_W == 16 && n - i <= SAMPI_W;
+        if (out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)(out + i + SAMPI_W / 2 * k, v[k]);
+        if (e_out) SAMPI_FOUR if (k < 2 || !is_half) V(storeq)((uint64_t *)e_out + i + SAMPI_W / 2 * k, (V(q))e[k]);
+    }
+    return V(hsumq)(sum);
+}
+
+/* The floats next to quotients, which lie between the products with an inverse that is a little too small and one that
+   is too large. Nearly always both are the same: a division takes many times longer. -> is one in doubt? */
+SAMPI_OP bool V(by_inverse)(V(d) a, V(d) b, V(d) low, V(d) high, V(f) * q)
+{
+    *q = V(narrow)(a * low, b * low);
+    return V(any)(V(lt_and)(V(ge)(*q, V(all)(0.0f)), *q, V(narrow)(a * high, b * high)));
+}
+
+/* Without fma e^d is off by less than 2^-43 of itself. */
+SAMPI_T static void V(probs)(const float *x, const double *e, size_t n, float max, double z, float *p)
+{
+    SAMPI_TIDY
+    const double off = 1.0 / ((uint64_t)1 << (SAMPI_FUSED ? 50 : 42)), by = z / (double)SAMPI_ONE;
+    const V(d) low = V(alld)((1.0 - off) / by), high = V(alld)((1.0 + off) / by);
+    V(f) q;
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        if (!V(by_inverse)(V(loadd)(e + i), V(loadd)(e + i + SAMPI_W / 2), low, high, &q))
+            V(store)(p + i, q);
+        else
+            sampi_probs_scalar(x + i, e + i, n - i < SAMPI_W ? n - i : SAMPI_W, max, z, p + i);
+    }
+}
+
+SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
+{
+    SAMPI_TIDY
+    const V(f) lo = V(all)(floor);
+    V(q) sum = V(allq)(0);
+    V(f) v;
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &v);
+        for (int k = 0; k < 2; k++) sum += V(loadq_where)(V(ge)(v, lo), k, w + i + SAMPI_W / 2 * k);
+    }
+    return V(hsumq)(sum);
+}
+
+/* By `count` halves of a vector at a time. */
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, int count, bool with_s,
+                         bool with_above, sampi_sums *sums)
+{
+    const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
+    const size_t step = (size_t)count * (SAMPI_W / 2);
+    V(q) z = V(allq)(0), s = z, above = z;
+    V(t) present = { 0 }, reach = { 0 };
+    const V(m) none = V(ge)(V(all)(-1.0f), V(all)(0.0f));
+    V(f) x2[2], l[2];
+    V(d) e[4], w[4], ws[4];
+    for (size_t i = 0; i < n; i += step) {
+        V(take)(x + i, n - i, count / 2, x2);
+        V(m) here[2] = { none, none }, in[2] = { none, none };
+        for (int k = 0; k < count / 2; k++) here[k] = V(ge)(x2[k], low), in[k] = V(ge)(x2[k], lo), l[k] = x2[k] * vr;
+        present = V(tally)(present, here[0], here[1]);
+        V(exact)(l, max, count, with_s, e, w, ws);
+        SAMPI_UPTO z += (V(q))w[k];
+        if (with_s) SAMPI_UPTO s += (V(q))ws[k];
+        if (!with_above) continue;
+        reach = V(tally)(reach, in[0], in[1]);
+        SAMPI_UPTO above = V(add_where)(above, in[k / 2], k % 2, (V(q))w[k]);
+    }
+    /* sums of doubles' bits, each SAMPI_INT's too large, modulo 2^64 */
+    const uint64_t large = (n + step - 1) / step * step * sampi_bits(SAMPI_INT);
+    uint64_t mass = V(hsumq)(z) - large;
+    sums->n += V(total)(present);
+    sums->z += mass;
+    sums->s += with_s ? V(hsumq)(s) - large : 0;
+    if (with_above)
+        sums->above += V(hsumq)(above) - V(total)(reach) * sampi_bits(SAMPI_INT);
+    else if (floor <= -FLT_MAX)
+        sums->above += mass;
+}
+
+SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
+{
+    SAMPI_TIDY
+    const bool splits = floor > -FLT_MAX && floor < INFINITY; /* else all are above, or none */
+    if (!SAMPI_FUSED)
+        V(sums_as)(x, n, r, max, floor, 4, with_s, true, sums); /* one body for all: without fma it is long */
+    else if (with_s)
+        V(sums_as)(x, n, r, max, floor, 4, true, splits, sums);
+    else if (splits && SAMPI_W == 8)
+        V(sums_as)(x, n, r, max, floor, 2, false, true, sums); /* for four there are no registers */
+    else
+        V(sums_as)(x, n, r, max, floor, 4, false, splits, sums);
+}
+
+/* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
+SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
+{
+    SAMPI_TIDY
+    const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(sampi_envelope_floor(r, max, floor));
+    float room[SAMPI_TILE];
+    for (size_t i = 0; i < n; i += SAMPI_TILE, tile++) {
+        const float *at = n - i < SAMPI_TILE ? V(pad)(x + i, n - i, room, SAMPI_TILE) : x + i;
+        V(i) sum[2] = { V(alli)(0), V(alli)(0) };
+        V(f) v[4], t[4];
+        for (const float *end = at + SAMPI_TILE; at < end; at += 4 * SAMPI_W) {
+            SAMPI_FOUR v[k] = V(load)(at + SAMPI_W * k);
+            V(ahead)(at);
+            SAMPI_FOUR t[k] = V(stay)(v[k] * vr);
+            SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
+            SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
+        }
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
+    }
+}
+
+SAMPI_T static void V(scale)(const float *x, size_t n, float r, bool divided, float *out)
+{
+    SAMPI_TIDY
+    const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) v = V(load)(x + i), l = divided ? v / vr : v * vr;
+        V(store)(out + i, V(select)(V(ge)(v, low), V(min)(V(max)(l, low), high), v));
+    }
+    sampi_scale_scalar(x + i, n - i, r, divided, out + i);
+}
+
+SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
+{
+    SAMPI_TIDY
+    const V(f) vsum = V(all)(sum), va = V(all)(aim), one = V(all)(1.0f);
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(f) x = V(load)(e + i);
+        if (sum != 1.0f) x = x / vsum;
+        x = V(max)(x - va, va - x) * V(all)(1.0f / 0.3f);
+        x = V(stay)(x);
+        V(store)(e + i, V(all)(5.0f) - x * V(all)(10.0f) * x / (one + x));
+    }
+}
+
+/* Nearly always each id is one more than the last; else the ids decide one by one. Logits go where they are near, eight
+   tiles at a time. */
+SAMPI_T static bool V(survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top)
+{
+    SAMPI_TIDY
+    enum { most = 8 * SAMPI_TILE };
+    V(i) next = V(loadi)(SAMPI_STEP) + V(alli)(n ? (uint32_t)d->id : 0), other = V(alli)(0);
+    V(f) v[3];
+    float buf[most], max;
+    size_t i = 0;
+    *top = -INFINITY;
+    for (size_t at = 0, len; at < n; at += len) {
+        float *l = x ? x + at : buf;
+        len = n - at < most ? n - at : (size_t)most;
+        for (; i + SAMPI_W <= at + len; i += SAMPI_W) {
+            V(threes)(d + i, v);
+            other |= (V(i))V(field)(v, 0) ^ next;
+            next += V(alli)(SAMPI_W);
+            V(store)(l + (i - at), V(field)(v, 1));
+        }
+        (void)sampi_fetch_scalar(d, SAMPI_CANDIDATE, NULL, i, at + len - i, l + (i - at));
+        max = V(maxima)(l, SAMP_F32, NULL, len, line + at / SAMPI_LINE);
+        if (max > *top || max != max) *top = max; /* a NaN stays */
+    }
+    if (i == 0 || V(hsumq)(V(pairs)(other)) != 0 || d[i - 1].id < 0) i = 1; /* no id is known */
+    return n == 0 || (d->id >= 0 && sampi_ascends(d + i - 1, n - i + 1));
+}
+
+SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
+{
+    SAMPI_TIDY
+    const double off = 1.0 / ((uint64_t)1 << 50);
+    const V(d) low = V(alld)((1.0 - off) / sum), high = V(alld)((1.0 + off) / sum);
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) a = V(load)(l + i), b = p ? V(load)(p + i) : a;
+        V(d) first = V(widen)(b, 0), second = V(widen)(b, 1);
+        if (p && sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
+            b = V(narrow)(first / V(alld)(sum), second / V(alld)(sum));
+        V(place)(d + i, a, b, p != NULL);
+    }
+    sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
+}
+
+#if SAMPI_W > 4
+/* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
+   known by ==. Called, as it is rare. */
+static SAMPI_CALLED void V(ask)(const float *l, float *e, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (l[k] >= SAMPI_EXPF_ODD && l[k] < SAMPI_EXPF_END) e[k] = expf(l[k]);
+}
+
+/* As it is published: e^x = 2^(n / 32) 2^(f / 32), n an integer and f in [-1/2, 1/2], the first from a table, the
+   second a polynomial of f; in double, and rounded at the end. Below -104 that is 0. */
+SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
+{
+    SAMPI_TIDY
+    const V(d) by = V(alld)(32.0 * SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT), one = V(alld)(1.0);
+    const V(d) c3 = V(alld)(SAMPI_EXPF_3), c2 = V(alld)(SAMPI_EXPF_2), c1 = V(alld)(SAMPI_EXPF_1);
+    const V(f) low = V(all)(-FLT_MAX), odd = V(all)(SAMPI_EXPF_ODD), next = V(all)(SAMPI_EXPF_END);
+    V(d) sum = V(alld)(0.0), d[4], s[4], f[4], y[4];
+    V(f) l[2], rounded;
+    V(m) asks[2];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(take)(x + i, n - i, 2, l);
+        for (int k = 0; k < 2; k++) {
+            V(f) finite = V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX));
+            if (t != 1.0f) l[k] = V(select)(V(ge)(l[k], low), finite, l[k]);
+            l[k] = V(max)(l[k] - V(all)(max), V(all)(-110.0f));
+            asks[k] = V(lt_and)(V(ge)(l[k], odd), l[k], next);
+        }
+        SAMPI_FOUR d[k] = V(widen)(l[k / 2], k % 2);
+        SAMPI_FOUR s[k] = V(fmad)(d[k], by, shift);
+        SAMPI_FOUR f[k] = V(fmad)(d[k], by, shift - s[k]);
+        SAMPI_FOUR s[k] = (V(d))(V(lookup)(SAMPI_EXPF_TABLE, (V(q))s[k]) + ((V(q))s[k] << 47));
+        SAMPI_FOUR y[k] = V(fmad)(c1, f[k], one);
+        SAMPI_FOUR y[k] = V(fmad)(V(fmad)(c3, f[k], c2), f[k] * f[k], y[k]) * s[k];
+        for (int k = 0; k < 2; k++) {
+            rounded = V(narrow)(y[2 * k], y[2 * k + 1]);
+            V(store)(e + i + SAMPI_W * k, rounded);
+            sum += V(widen)(rounded, 0) + V(widen)(rounded, 1);
+        }
+        if (__builtin_expect(V(any)(asks[0] | asks[1]), 0)) V(ask)((const float *)l, e + i, 2 * SAMPI_W);
+    }
+    return V(hsum)(sum);
+}
+
+#endif
+
+SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+{
+    SAMPI_TIDY
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
+               b = V(all)(c->b), most = V(all)(c->most), none = V(all)(0.0f);
+    V(f) part[4] = { none, none, none, none }, l, d, p;
+    V(d) sums[2] = { V(alld)(0.0), V(alld)(0.0) };
+    V(t) doubts = { 0 };
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &l);
+        V(near_exps)(&l, max, 1, &d, &p);
+        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
+        d = (start + p) - start;
+        V(f) rest = p - d;
+        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half);
+        doubts = V(tally)(doubts, doubt, V(ge)(V(all)(-1.0f), none));
+        part[0] += d;
+    }
+    V(flush)(part, sums);
+    *sum += V(hsum)(sums[0]);
+    return V(total)(doubts);
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* h of 2 SAMPI_W ids: sampi_philox, of which the compiler leaves out what all ids share, and what nobody reads. Each
+   word is the lower half of 64 bits. */
+SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
+    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
+    uint32_t k0 = key[0], k1 = key[1];
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x[4], y[4];
+        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
+        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
+        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
+}
+
+/* Mostly none of them hits. */
+SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
+                              uint32_t most, int32_t *hit)
+{
+    SAMPI_TIDY
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        int32_t room[2 * SAMPI_W] = { 0 };
+        const size_t len = n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W;
+        const int32_t *at = id && len == 2 * SAMPI_W ? id + i : room;
+        V(i) ids[2], h[2];
+        if (id && at == room) memcpy(room, id + i, len * sizeof *id);
+        for (int k = 0; k < 2; k++) {
+            V(i) next = V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)i + (uint32_t)(SAMPI_W * k));
+            ids[k] = id ? V(loadi)(at + SAMPI_W * k) : next;
+        }
+        V(noise)(counter, key, ids, h);
+        V(i) in = (V(i))(h[0] >= V(alli)(~most)) | (V(i))(h[1] >= V(alli)(~most));
+        if (!V(hsumq)(V(pairs)(in))) continue;
+        for (size_t k = 0; k < len; k++)
+            if (h[k / SAMPI_W][k % SAMPI_W] >= ~most) hit[hits++] = (int32_t)(i + k);
+    }
+    return hits;
+}
+#endif

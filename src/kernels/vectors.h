@@ -1,0 +1,111 @@
+/* ================================================================================================= >>vectors
+   The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
+   are compiled once per instruction set: the header includes itself with SAMPI_W set, and V(name) is then
+   sampi_name_avx512, say. At most one set has four lanes, and one each eight and 16. Types: V(f) floats and V(i)
+   unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers, half as many; V(m) which of
+   SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the compiler's own. What the
+   sets below leave out is shared, at the end. A new set is a switch in >>impl, its name and its operations here, and
+   a line of SAMPI_KERNEL_TABLE.
+
+     all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
+     max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
+     ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
+     any                  does it hold for any lane         keep select   v or 0; a or b, by lane
+     sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
+     loadq_where          what stands there, or 0, for this half
+     tally tally4 total   a count: with those that two comparisons, or four, hold for; as a number. { 0 } is that of
+                          nothing
+     widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
+     trunc                to an integer; from 2^31 on the upper bit is set
+     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
+                          what sra, the shift of a negative number, is for
+     hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
+     even                 the product of the lower halves of 64 bits, whatever the upper ones are
+     stay                 a product that is not to be fused with the sum behind it
+     pack                 the lanes it holds for, to the front of x_out and id_out -> how many
+     tidy                 the upper halves of all registers become zero
+     rest                 of a row's last `left` elements those from `at` on, filled up (four lanes: they are)
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (plain,
+                          u16, f16 and allowed are for that)
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     apart                load; with 16 lanes eight floats from p and eight from p + at
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
+     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
+     fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
+                          lanes, of each half) */
+
+#if SAMPI_W == 16
+#define V(name)              sampi_##name##_avx512
+#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
+
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#elif SAMPI_W == 8
+#define V(name)              sampi_##name##_avx2
+#define SAMPI_X86(name, ...) _mm256_##name(__VA_ARGS__)
+
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+#elif SAMPI_SSE2
+#define V(name)              sampi_##name##_sse2
+#define SAMPI_X86(name, ...) _mm_##name(__VA_ARGS__)
+#elif SAMPI_NEON
+#define V(name) sampi_##name##_neon
+#elif SAMPI_WASM
+#define V(name) sampi_##name##_wasm
+#else
+#define V(name) sampi_##name##_generic
+#endif
+#ifndef SAMPI_T
+#define SAMPI_T /* what the compiler may use anyway */
+#endif
+
+/* An operation a line, where one will do. */
+/* clang-format off */
+typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
+typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
+typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
+typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
+typedef long long V(raw) __attribute__((vector_size(4 * SAMPI_W)));
+typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias)); /* at any alignment */
+#if SAMPI_W == 16
+typedef __mmask16 V(m);
+typedef size_t V(t);
+#else
+typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
+typedef V(i) V(t);
+#endif
+
+SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* + 0 would lose the sign of -0 */
+SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
+SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
+SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
+
+SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(near) *)p; }
+SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(near) *)p; }
+SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
+SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
+SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
+
+/* ---- what the sets of x86 have alike ---- */
+/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
+   and it is full. It costs nothing: compilers drop it. */
+#ifdef SAMPI_X86
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return SAMPI_X86(max_ps, a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return SAMPI_X86(min_ps, a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return SAMPI_X86(max_pd, a, b); }
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))SAMPI_X86(cvttps_epi32, v); }
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))SAMPI_X86(mul_epu32, (V(raw))a, (V(raw))b); }
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(SAMPI_X86(unpacklo_ps, a, b), SAMPI_X86(unpackhi_ps, a, b)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_X86(shuffle_ps, a, b, 0x44), SAMPI_X86(shuffle_ps, a, b, 0xEE)); }
+#if SAMPI_W > 4
+typedef long long V(half) __attribute__((vector_size(2 * SAMPI_W), aligned(1), may_alias));
+SAMPI_OP V(i) V(u16)(const uint16_t *p)
+    { return (V(i))SAMPI_X86(cvtepu16_epi32, *(const V(half) *)(const void *)p); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
+SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
+#endif
+#endif

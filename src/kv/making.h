@@ -1,0 +1,223 @@
+/* ---- making ----
+   Parameters come in; out goes one block, in which nothing is allocated or moved any more. Checks and sizes are
+   functions of the parameters alone, so that a user may ask for them without a cache. */
+
+/* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
+static samp_kv_params sampi_kv_defaults(samp_kv_params set)
+{
+    if (set.n_seq_max == 0) set.n_seq_max = 64;
+    if (set.padding == 0) set.padding = 32;
+    if (set.n_rot == 0) set.n_rot = set.n_embd_head;
+    if (set.rope_theta == 0.0f) set.rope_theta = 10000.0f;
+    return set;
+}
+
+/* The two types that sampi_kv_store and sampi_kv_load know. */
+static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+
+/* Bytes of an element. */
+static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
+
+/* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
+   parameters keep all sums far below 2^64; a cache that size_t can't count is refused. */
+static uint64_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
+{
+    return ((uint64_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(uint64_t)63;
+}
+
+/* The bytes of all layers' buffers of keys and of values, for samp_kv_size and for the check of the caller's memory.
+   Writes k and v. The layers' numbers must have been checked. */
+static void sampi_kv_sizes(const samp_kv_params *set, uint64_t *k, uint64_t *v)
+{
+    *k = *v = 0;
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        *k += sampi_kv_bytes(set->n_cells, set->n_embd_k[i], set->type_k);
+        *v += sampi_kv_bytes(set->n_cells, set->n_embd_v[i], set->type_v);
+    }
+}
+
+/* The checks below return SAMP_OK, or the status and the name of the first bad member. Defaults are filled in
+   already. */
+static int sampi_kv_bad(const char **field, const char *name, int status)
+{
+    *field = name;
+    return status;
+}
+
+/* What only matters with rope: heads must divide the keys of every layer, and pairs the part that is turned. */
+static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
+{
+    if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
+        return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* then the others are not looked at */
+    if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
+    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
+        return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
+    if (set->n_embd_head < 2 || set->n_embd_head > (uint32_t)1 << 20)
+        return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
+    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return sampi_kv_bad(field, "n_rot", SAMP_E_RANGE);
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        if (set->n_embd_k[i] % set->n_embd_head) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
+    return SAMP_OK;
+}
+
+/* The limit keeps n_cells * n_embd within 2^46 elements. */
+static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
+
+/* The number of layers comes first, as the arrays have that many elements, and no array is read that is NULL. */
+static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
+{
+    if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
+    if (set->n_layer && !set->n_embd_k) return sampi_kv_bad(field, "n_embd_k", SAMP_E_NULL);
+    if (set->n_layer && !set->n_embd_v) return sampi_kv_bad(field, "n_embd_v", SAMP_E_NULL);
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        if (!sampi_kv_is_n_embd(set->n_embd_k[i])) return sampi_kv_bad(field, "n_embd_k", SAMP_E_RANGE);
+        if (!sampi_kv_is_n_embd(set->n_embd_v[i])) return sampi_kv_bad(field, "n_embd_v", SAMP_E_RANGE);
+    }
+    if (!sampi_kv_is_type(set->type_k)) return sampi_kv_bad(field, "type_k", SAMP_E_DTYPE);
+    if (!sampi_kv_is_type(set->type_v)) return sampi_kv_bad(field, "type_v", SAMP_E_DTYPE);
+    return SAMP_OK;
+}
+
+/* All of them. The memory comes last: its size is known only when the layers are good. Called by
+   samp_kv_check_params only. */
+static int sampi_kv_check(const samp_kv_params *set, const char **field)
+{
+    uint64_t k, v;
+    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
+    if (set->n_seq_max > 64) return sampi_kv_bad(field, "n_seq_max", SAMP_E_RANGE);
+    if (set->padding > (uint32_t)1 << 16) return sampi_kv_bad(field, "padding", SAMP_E_RANGE);
+    if (set->defrag_threshold != set->defrag_threshold) return sampi_kv_bad(field, "defrag_threshold", SAMP_E_NAN);
+    if (!(set->defrag_threshold >= 0.0f && set->defrag_threshold < 1.0f))
+        return sampi_kv_bad(field, "defrag_threshold", SAMP_E_RANGE);
+    int status = sampi_kv_check_layers(set, field);
+    if (!status) status = sampi_kv_check_rope(set, field);
+    if (status) return status;
+    sampi_kv_sizes(set, &k, &v);
+    if (set->n_cells * sizeof(samp_kv_cell) + k + v > SIZE_MAX / 2)
+        return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
+    if (!set->memory) return SAMP_OK;
+    if ((uintptr_t)set->memory % 64) return sampi_kv_bad(field, "memory", SAMP_E_RANGE);
+    return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
+}
+
+/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. *field is NULL if all is good. */
+SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
+{
+    const char *bad = "params";
+    int status = SAMP_E_NULL;
+    if (params) {
+        samp_kv_params set = sampi_kv_defaults(*params);
+        bad = NULL;
+        status = sampi_kv_check(&set, &bad);
+    }
+    if (field) *field = bad;
+    return status;
+}
+
+/* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
+SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
+{
+    uint64_t k_bytes = 0, v_bytes = 0;
+    samp_kv_params set;
+    if (params) {
+        set = *params;
+        set.memory = NULL;
+        if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
+    }
+    if (k) *k = (size_t)k_bytes;
+    if (v) *v = (size_t)v_bytes;
+    return (size_t)(k_bytes + v_bytes);
+}
+
+/* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
+   line. Offsets in bytes. */
+typedef struct sampi_kv_layout {
+    size_t cells, rows, turn, end;
+} sampi_kv_layout;
+
+/* Without rope there is nothing to turn, and no room for it. Cells have 16 bytes, so the parts stay aligned. */
+static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
+{
+    sampi_kv_layout at;
+    size_t n_turn = set->rope == SAMP_ROPE_NONE ? 0 : set->n_rot;
+    at.cells = sampi_round_up(sizeof(sampi_kv));
+    at.rows = at.cells + set->n_cells * sizeof(samp_kv_cell);
+    at.turn = at.rows + sampi_round_up(2 * set->n_layer * sizeof(sampi_kv_rows));
+    at.end = at.turn + n_turn * sizeof(double);
+    return at;
+}
+
+/* Describe one layer's keys or values, which begin at data; returns where the next ones do. */
+static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
+                            bool transposed)
+{
+    bool half = type == SAMP_F16;
+    size_t width = sampi_kv_width(half);
+    rows->data = data;
+    rows->n = n_embd;
+    rows->stride = transposed ? width : n_embd * width;
+    rows->step = transposed ? n_cells * width : width;
+    rows->half = half;
+    return data + (size_t)sampi_kv_bytes(n_cells, n_embd, type);
+}
+
+/* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
+static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
+{
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set->n_cells, set->n_embd_k[i], set->type_k, false);
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
+}
+
+/* Parameters are checked, so only memory can be missing. Everything is laid out here once; pointers into the block
+   never change. */
+SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
+{
+    int result = samp_kv_check_params(params, NULL);
+    if (status) *status = result;
+    if (result) return NULL;
+
+    samp_kv_params set = sampi_kv_defaults(*params);
+    sampi_kv_layout at = sampi_kv_layout_of(&set);
+    size_t bytes = samp_kv_size(params, NULL, NULL);
+    char *block = (char *)SAMP_MALLOC(set.memory ? at.end : at.end + 64 + bytes), *data = (char *)set.memory;
+    if (!block) {
+        if (status) *status = SAMP_E_NOMEM;
+        return NULL;
+    }
+    memset(block, 0, at.end);
+    if (!data) data = block + at.end + (64 - (uintptr_t)(block + at.end) % 64) % 64;
+    if (bytes) memset(data, 0, bytes);
+
+    sampi_kv *kv = (sampi_kv *)(void *)block;
+    kv->base.size = set.n_cells;
+    kv->base.cells = (samp_kv_cell *)(void *)(block + at.cells);
+    kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
+    kv->turn = (double *)(void *)(block + at.turn);
+    sampi_kv_lay_out(kv, &set, data);
+    set.n_embd_k = set.n_embd_v = NULL; /* the caller's arrays, which need not live any longer */
+    kv->set = set;
+    samp_kv_clear(&kv->base);
+    return &kv->base;
+}
+
+/* One block, so one free; memory of the caller's is the caller's. */
+SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
+
+SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
+                    "a state has pos, delta in a row");
+static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
+
+/* By pos, which is -1 exactly if no sequence has the cell. */
+static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
+
+/* Also the end of samp_kv_init. The buffers are left alone: a free cell's keys are never read. */
+SAMP_API void samp_kv_clear(samp_kv *kv)
+{
+    if (!kv) return;
+    for (uint32_t i = 0; i < kv->size; i++) kv->cells[i] = SAMPI_KV_FREE;
+    kv->used = kv->head = kv->n = 0;
+    kv->has_shift = kv->do_defrag = false;
+}

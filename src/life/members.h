@@ -1,0 +1,93 @@
+/* ---- the chain itself ----
+   A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
+   chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
+
+/* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
+   two. */
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CHAIN);
+    samp_sampler *chain = sampi_new(&t);
+    if (chain && samp_set_n_prev(chain, 64) != SAMP_OK) {
+        samp_free(chain);
+        return NULL;
+    }
+    return chain;
+}
+
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_add to return. */
+static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
+{
+    if (!c->status) c->status = status, c->field = field;
+    return status;
+}
+
+/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
+   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   carries along. */
+static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
+{
+    if (c->u.chain.n == c->u.chain.cap) {
+        int32_t cap = c->u.chain.cap ? 2 * c->u.chain.cap : 16;
+        sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)cap * sizeof *item);
+        if (!item) {
+            samp_free(&s->base);
+            return sampi_chain_error(c, SAMP_E_NOMEM, "sampler");
+        }
+        if (c->u.chain.n) memcpy(item, c->u.chain.item, (size_t)c->u.chain.n * sizeof *item);
+        SAMP_FREE(c->u.chain.item);
+        c->u.chain.item = item;
+        c->u.chain.cap = cap;
+    }
+    c->u.chain.item[c->u.chain.n++] = s;
+    s->owner = c;
+    return SAMP_OK;
+}
+
+/* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
+   away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
+   source is set only if it differs, as samp_set_rng would put the position back. */
+SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+{
+    sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
+    for (const sampi_sampler *o = c; s && o; o = o->owner)
+        if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
+    if (!c || !sampi_is_chain(c)) {
+        if (s && !s->owner) samp_free(sampler);
+        return c ? SAMP_E_RANGE : SAMP_E_NULL;
+    }
+    sampi_edited(c);
+    if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    sampi_edited(s);
+    int status = sampi_chain_push(c, s);
+    if (status) return status;
+    if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
+    return samp_status(sampler, NULL);
+}
+
+/* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
+{
+    const sampi_sampler *c = (const sampi_sampler *)chain;
+    return c && sampi_is_chain(c) && i >= 0 && i < c->u.chain.n ? &c->u.chain.item[i]->base : NULL;
+}
+
+SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
+{
+    const sampi_sampler *c = (const sampi_sampler *)chain;
+    return c && sampi_is_chain(c) ? c->u.chain.n : 0;
+}
+
+/* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
+{
+    sampi_sampler *c = (sampi_sampler *)chain;
+    samp_sampler *s = samp_chain_get(chain, i);
+    if (!s) return NULL;
+    sampi_edited((sampi_sampler *)s);
+    ((sampi_sampler *)s)->owner = NULL;
+    c->u.chain.n--;
+    memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
+    return s;
+}

@@ -1,0 +1,254 @@
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
+   record for each token, and samp_rollback goes back from record to record.
+
+   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
+   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
+   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
+   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
+   samplers, know themselves where they were.
+
+   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
+   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
+   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+
+/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+typedef enum sampi_record_mode {
+    SAMPI_RECORD_WIDTH, /* they are only counted */
+    SAMPI_RECORD_NOTE,  /* they are written, */
+    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
+    SAMPI_RECORD_TOKEN  /* or behind a token */
+} sampi_record_mode;
+
+struct sampi_record {
+    sampi_record_mode mode;
+    uint32_t *word;
+    uint32_t n; /* words so far */
+};
+
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
+{
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
+}
+
+/* A window. Returns the token that has come back into it, or -1. */
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+{
+    if (ring->cap == 0) return -1;
+    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
+    sampi_record_words(r, &old, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        token[ring->head] = old;
+    return old;
+}
+
+/* ---- the kinds ----
+   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+
+static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
+}
+
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
+{
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (s->off) return;
+    if (hooks->past) hooks->past(s, r);
+    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+
+/* ---- keeping records ---- */
+
+/* All words of the record `next` of s. */
+static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
+{
+    sampi_past *past = &s->past;
+    sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
+    for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
+    if (past->draws) sampi_record_words(&r, &s->position, 2);
+}
+
+/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
+{
+    sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
+    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    sampi_record_sampler(s, &r);
+    if (r.n == 0) return;
+    if (past->who) past->who[past->n_who] = s;
+    past->n_who++;
+    past->width += r.n;
+}
+
+/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
+   large enough. False: no memory, and s->past is as it was. */
+static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
+{
+    sampi_past *past = &s->past, count;
+    memset(&count, 0, sizeof count);
+    sampi_past_members(&count, s);
+    if (count.draws) count.width += 2; /* the position */
+    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    if (count.width && bytes > past->bytes) {
+        void *block = SAMP_MALLOC(bytes);
+        if (!block) return false;
+        SAMP_FREE(past->who);
+        past->who = (sampi_sampler **)block;
+        past->bytes = bytes;
+    }
+    count.who = past->who;
+    count.bytes = past->bytes;
+    count.depth = depth;
+    count.made = true;
+    count.n_edits = s->n_edits;
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    *past = count;
+    past->n_who = 0;
+    if (list) sampi_past_members(past, s);
+    past->width = count.width;
+    return true;
+}
+
+/* Are the records there, and those of what s is now? */
+static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
+
+/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
+   What has no depth, or is in a chain, needs no room. */
+static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
+{
+    return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
+}
+
+/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
+   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+static void sampi_moves(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    past->made = sampi_past_ready(s) && sampi_past_is_good(s);
+    sampi_edited(s);
+    if (!past->made) return;
+    past->n_edits = s->n_edits;
+    if (past->open) return;
+    past->open = true;
+    sampi_record_all(s, SAMPI_RECORD_NOTE);
+}
+
+/* The token has been accepted, and so its record is one. */
+static void sampi_moved(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    if (!past->open || !past->made) return;
+    past->open = false;
+    if (past->size < past->depth) past->size++;
+    past->next = past->next < past->depth ? past->next + 1 : 0;
+}
+
+/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
+{
+    const sampi_past *past = &s->past;
+    if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
+    if (!sampi_past_make(copy, past->depth)) return false;
+    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
+    copy->past.size = past->size;
+    copy->past.next = past->next;
+    copy->past.open = past->open;
+    return true;
+}
+
+/* In a chain it is set for the day when the sampler is out of it. */
+SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (depth < 0 || depth > SAMPI_MAX_PAST) return SAMP_E_RANGE;
+    if (depth == 0) {
+        SAMP_FREE(s->past.who);
+        memset(&s->past, 0, sizeof s->past);
+    } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
+        return SAMP_E_NOMEM;
+    }
+    s->past.depth = depth;
+    return SAMP_OK;
+}
+
+/* ---- going back ---- */
+
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
+/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
+   before: one that was told of tokens must have a rollback, and a grammar as many records. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    int status = SAMP_OK;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+    if (!sampi_is_custom(s)) return status;
+    if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_user_status(iface->rollback(&s->base, n));
+}
+
+/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_past *past = &s->past;
+    bool good = sampi_past_is_good(s);
+    if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
+    if (n) status = sampi_rollback_custom(s, n, true);
+    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (status || !good) return status;
+    sampi_edited(s);
+    past->n_edits = s->n_edits;
+    if (past->open) sampi_record_all(s, SAMPI_RECORD_DRAWS);
+    past->open = false;
+    for (past->size -= n; n > 0; n--) {
+        past->next = past->next > 0 ? past->next - 1 : past->depth;
+        sampi_record_all(s, SAMPI_RECORD_TOKEN);
+    }
+    return SAMP_OK;
+}

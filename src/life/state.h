@@ -1,0 +1,77 @@
+/* =================================================================================================== >>state
+   What a sampler has become, as bytes, little-endian and field by field:
+
+       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+
+   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
+   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
+   so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
+   derived (counts from a window) is not stored but made again.
+
+   The one thing to know: only when io->mode is SAMPI_READ may a function below write to the sampler. Then the same
+   bytes have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
+
+#define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
+#define SAMPI_STATE_VERSION 1
+
+/* ---- fingerprint ----
+   A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
+   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
+
+/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
+/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
+   field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
+static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
+{
+    for (int integers = 0; integers < 2; integers++)
+        for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+            const sampi_field *f = &SAMPI_FIELDS[i];
+            if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+            if ((f->how & SAMPI_LATER) && sampi_field_value(s, f) == 0.0) continue;
+            const void *at = (const char *)s + f->at;
+            switch (f->type) {
+                case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
+                case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
+                case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+                case SAMPI_WORD: break;
+            }
+        }
+}
+
+/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
+static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
+   other tokens of them, with which a saved window would mean something else. */
+static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+
+/* Every member's settings, in order, and how many tokens prev may hold. */
+static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix(hash, s->u.chain.ring.cap);
+    sampi_mix(hash, (uint32_t)s->u.chain.n);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+}

@@ -1,0 +1,163 @@
+/* ---- the kinds ----
+   The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
+   of fields; a kind with nothing to tell has no hook. */
+
+/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
+static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
+}
+
+/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
+   it, and what it gave is what goes on. */
+static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+
+/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
+static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io);
+
+/* prev, then the members' parts, in order. How many there are is in the fingerprint. */
+static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
+    for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
+}
+
+/* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
+   loaded. Asked for the whole chain, before any byte is looked at. */
+static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+    return !sampi_is_custom(s) || !s->base.ctx || sampi_is_grammar(s);
+}
+
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
+   name stands for the kind, whose number may change. */
+static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_mix_text(hash, traits->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    sampi_mix_fields(hash, s);
+    if (traits->hooks->settings) traits->hooks->settings(s, hash);
+    if (sampi_is_grammar(s)) sampi_grammar_settings(s, hash);
+}
+
+/* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
+   sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
+static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_io_u64(io, &s->position);
+    if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (traits->hooks->state) traits->hooks->state(s, io);
+    if (sampi_is_grammar(s)) sampi_grammar_state(s, io);
+}
+
+/* Walks over all settings: once for each save and each load. */
+static uint64_t sampi_fingerprint(const sampi_sampler *s)
+{
+    uint64_t hash = 0;
+    sampi_settings(s, &hash);
+    return hash;
+}
+
+/* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
+   taken apart. */
+static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
+{
+    io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
+    io->bad |= sampi_io_int(io, SAMPI_STATE_VERSION, 4) != SAMPI_STATE_VERSION;
+    io->bad |= sampi_io_int(io, fingerprint, 8) != fingerprint;
+    if (!io->bad) sampi_io_part(s, io);
+}
+
+/* What speaks against keeping the state of s, or of one of its members. NULL too, by samp_status: the three
+   functions below begin with it. */
+static int sampi_state_status(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+}
+
+/* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
+SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
+{
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL };
+    if (sampi_state_status(s)) return 0;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    return io.at + 8;
+}
+
+/* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
+SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
+    return SAMP_OK;
+}
+
+/* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
+   through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
+SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    size_t end = io.at;
+    uint64_t sum = sampi_io_int(&io, 0, 8);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
+    io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
+    io.at = 0;
+    sampi_edited((sampi_sampler *)s);
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    return SAMP_OK;
+}

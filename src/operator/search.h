@@ -1,0 +1,136 @@
+/* ---- searching a value ----
+   sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
+   sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
+   into an index. */
+
+/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
+   maxima are 16 floats. Asked before a tile is read. */
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
+{
+    if (!row->tile) return false;
+    const float *line = row->tile + at / 16;
+    float max = line[0];
+    for (int j = 1; j < 16; j++) max = line[j] > max ? line[j] : max;
+    return max < floor;
+}
+
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
+   step of sampi_op_find. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs
+   of the floats. */
+static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE + 16], floor = sampi_unkey(lo);
+    int32_t id[SAMPI_TILE + 16];
+    uint32_t digit[SAMPI_TILE + 16];
+    memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, floor)) continue;
+        size_t reaching = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), floor, INFINITY, x, id);
+        size_t n = 0;
+        for (size_t i = 0; i < reaching; i++) { /* no branch: an element above the span is overwritten by the next */
+            uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
+            x[n] = x[i];
+            digit[n] = off >> shift;
+            n += off <= span;
+        }
+        (void)sampi_op_weights(row, x, n, w);
+        for (size_t i = 0; i < n; i++) {
+            row->digit[digit[i]].n++;
+            row->digit[digit[i]].mass += w[i];
+        }
+    }
+}
+
+/* Go down the digits from the last one, adding to *at what lies above, until one is reached that brings the number
+   (or the mass) to `required`: its number in *digit. False if all of them are not enough. */
+static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
+                             sampi_place *at, uint32_t *digit)
+{
+    for (uint32_t i = last + 1; i > 0; i--) {
+        const sampi_digit *d = &row->digit[i - 1];
+        uint64_t reached = by_mass ? at->mass + d->mass : at->n + d->n;
+        if (reached >= required) {
+            *digit = i - 1;
+            return true;
+        }
+        at->n += d->n;
+        at->mass += d->mass;
+    }
+    return false;
+}
+
+/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those
+   from `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a
+   digit 11. Writes row->digit and *at. Called for the k-th largest (by number) and for the sampled value (by
+   mass). */
+static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
+{
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
+    int shift;
+    at->key = sampi_key(floor);
+    at->n = 0;
+    at->mass = 0;
+    do { /* the key is in [at->key, at->key + span]; what lies above is in at->n and at->mass */
+        uint32_t digit = 0;
+        shift = 0;
+        while (span >> shift >= SAMPI_DIGITS) shift++;
+        sampi_op_digits(row, at->key, span, shift);
+        if (!sampi_op_descend(row, span >> shift, required, by_mass, at, &digit)) return false;
+        at->key = (int32_t)((uint32_t)at->key + (digit << shift));
+        span = ((uint32_t)1 << shift) - 1;
+    } while (shift > 0);
+    return true;
+}
+
+/* The index of the nth (1 = first) element equal to x; there are so many. That is what ends the loop. Called with
+   the value that a search has found, or with the top for the argmax, whose first occurrence is the smallest index. */
+static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
+{
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, x)) continue;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++) {
+            if (row->x[i] != x) continue;
+            nth--;
+            if (nth == 0) return i;
+        }
+    }
+}
+
+/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight.
+   The lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. Of those
+   equal to the k-th only as many count as are among the k. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
+{
+    sampi_ordered maxima = *row;
+    sampi_place at;
+    maxima.x = row->tile;
+    maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    maxima.tile = NULL;
+    if (sampi_op_find(&maxima, *floor, k, false, &at)) *floor = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *floor, k, false, &at)) return at.mass;
+    *floor = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
+}
+
+/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's.
+   Called for what is not just the argmax: random, topp and temperature are above 0. Of those equal to the value
+   found it takes as many as bring the mass to what is required, rounded up: w is not 0, for the value has brought
+   mass. */
+static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
+{
+    float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    sampi_place at;
+    uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
+    uint64_t top_mass = topk < row->n ? sampi_op_mass_of(row, topk, &floor) : total;
+    uint64_t required = sampi_mass_of(sampi_share((double)random), top_mass);
+    if (topp < 1.0f) {
+        uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
+        if (nucleus < required) required = nucleus;
+    }
+    if (required == 0) required = 1;
+    sampi_op_find(row, floor, required, true, &at); /* required <= top_mass, so it is there */
+    float x = sampi_unkey(at.key);
+    uint64_t w = sampi_op_weight(row, x);
+    return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
+}

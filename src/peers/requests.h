@@ -1,0 +1,118 @@
+/* ---- requests ---- */
+
+/* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
+   it, and at its place if it has one. */
+static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
+{
+    const char *name = param;
+    bool inside = false;
+    int32_t at = -1;
+    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+        if (!f->name || !f->param || strcmp(f->param, param)) continue;
+        name = f->name;
+        inside = f->how & SAMPI_PEER_INSIDE;
+        at = inside ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
+        at = sampi_json_member(ask->doc, at, sampi_json_find(ask->doc, name, strlen(name)));
+    }
+    sampi_ask_name(ask, name, strlen(name), inside);
+    return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
+}
+
+/* Which texts the penalties that are on look at; a window over all of a text is needed only if one is. */
+static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
+{
+    samp_params *p = &ask->to->params;
+    int looks = 0;
+    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+        if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
+        const sampi_field *field = sampi_field_named(f->param);
+        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how;
+    }
+    ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
+    if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
+        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                    "expected no other penalty, which would look at generated tokens only");
+    return SAMP_OK;
+}
+
+/* Is temperature among the steps? */
+static SAMPI_COLD bool sampi_ask_heats(const samp_params *p)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    for (sampi_kind kind; sampi_next_step(&steps, &kind);)
+        if (kind == SAMPI_TEMP_EXT) return true;
+    return false;
+}
+
+/* What fields say together. */
+static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
+{
+    samp_params *p = &ask->to->params;
+    const char *param = NULL;
+    bool adapts = p->adaptive_target >= 0.0f;
+    int status = sampi_ask_penalties(ask);
+    if (status) return status;
+    if (adapts && !ask->adaptive)
+        return sampi_ask_fail_param(ask, "adaptive_target", SAMP_E_UNSUPPORTED,
+                                    "expected adaptive_p among the samplers, without which it does nothing");
+    if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
+        return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
+    /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
+    if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
+    if (p->temp == 0.0f && !p->mirostat) p->temp = p->dynatemp_range *= 0.5f; /* from 0 to the range, all the same */
+    if (!ask->samples) p->temp = 0.0f;
+    status = samp_check_params(p, &param);
+    if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
+    ask->out->field[0] = 0;
+    return SAMP_OK;
+}
+
+/* The program's defaults, beside what the settings keep. */
+static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
+{
+    samp_params *p = &ask->to->params;
+    int status = samp_settings_set(ask->to, "order", ask->peer->order, NULL);
+    p->n_vocab = old->params.n_vocab;
+    p->n_ctx_train = old->params.n_ctx_train;
+    p->vocab = old->params.vocab;
+    p->rng = old->params.rng;
+    p->top_k = 0; /* ours are llama.cpp's: off, where a program has none */
+    p->min_p = 0.0f;
+    for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
+        if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
+    p->seed = old->params.seed;
+    return status;
+}
+
+/* What the settings own goes to the other ones. */
+static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
+{
+    samp_params p = a->params;
+    a->params = b->params;
+    b->params = p;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
+                                           const char *const *handled, samp_request *request)
+{
+    samp_request mine, *out = request ? request : &mine;
+    sampi_json doc;
+    memset(out, 0, sizeof *out);
+    if (!settings || !json) return out->error.status = SAMP_E_NULL;
+    if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
+    samp_settings *to = samp_settings_new();
+    if (!to) return out->error.status = SAMP_E_NOMEM;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, SAMPI_PEERS[peer].samples, false };
+    int status = sampi_json_read(&doc, json, strlen(json), &out->error);
+    if (!status) {
+        status = sampi_ask_defaults(&ask, settings);
+        if (status) sampi_ask_bad(&ask, 0, status);
+        if (!status) status = sampi_ask_object(&ask, 0, false);
+        if (!status) status = sampi_ask_settle(&ask);
+        sampi_json_free(&doc);
+    }
+    if (!status) sampi_settings_swap(settings, to);
+    samp_settings_free(to);
+    return status;
+}

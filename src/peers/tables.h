@@ -1,0 +1,263 @@
+/* =================================================================================================== >>peers
+   Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
+   our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
+   program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
+
+   The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
+
+/* What is done with a field's value. */
+typedef enum sampi_peer_means {
+    SAMPI_PEER_NUMBER,  /* it becomes the member */
+    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: 0, or else at least 0.01 */
+    SAMPI_PEER_SEED,    /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,     /* [id]: a bias of -infinity */
+    SAMPI_PEER_STRINGS, /* dry_breakers: [text] */
+    SAMPI_PEER_ORDER,   /* llama-server's samplers: [name], or a text of letters */
+    SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
+    SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
+    SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
+} sampi_peer_means;
+
+enum {
+    SAMPI_PEER_NONE = 0,
+    SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
+    SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
+    SAMPI_PEER_RETURNS = 4, /* or the default */
+    SAMPI_PEER_INSIDE = 8,  /* the field stands in "options" */
+    SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
+    SAMPI_PEER_ALL = 32,    /* or at the prompt too */
+    SAMPI_PEER_PAIRS = 64,
+    SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
+    SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
+    SAMPI_PEER_OPEN_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_RETURNS,
+    SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
+};
+
+typedef struct sampi_peer_field {
+    const char *name;  /* NULL: no request has it, there is only the default */
+    const char *param; /* our member, or NULL */
+    uint8_t means;     /* sampi_peer_means */
+    uint8_t how;       /* SAMPI_PEER_... */
+    const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
+    double lo, hi;
+} sampi_peer_field;
+
+#define SAMPI_MOST ((double)FLT_MAX)
+/* clang-format off */
+#define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
+    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_##how, usual, lo, hi }
+#define SAMPI_PEER_ELSE(param, usual) { NULL, param, SAMPI_PEER_NUMBER, 0, usual, 0, 0 }
+#define SAMPI_PEER_ONLY(name, usual) { name, NULL, SAMPI_PEER_NEUTRAL, 0, usual, 0, 0 }
+#define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
+    { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
+
+/* OpenAI's API reference. Of the order it says nothing; that of vLLM, which serves the same requests. */
+static const sampi_peer_field SAMPI_OPENAI[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* SamplingParams (post_init, verify_args, from_optional); the order is that of v1/sample/sampler.py. */
+static const sampi_peer_field SAMPI_VLLM[] = {
+    { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("structured_outputs", NULL),
+    SAMPI_PEER_ONLY("guided_json", NULL),
+    SAMPI_PEER_ONLY("guided_regex", NULL),
+    SAMPI_PEER_ONLY("guided_choice", NULL),
+    SAMPI_PEER_ONLY("guided_grammar", NULL),
+    SAMPI_PEER_ONLY("allowed_token_ids", NULL),
+    SAMPI_PEER_ONLY("bad_words", ""),
+    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
+    SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_ONLY("logits_processors", NULL),
+    SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
+    SAMPI_PEER_ONLY("extra_args", ""),
+    SAMPI_PEER_ONLY("vllm_xargs", ""),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* GenerationConfig's defaults; the order is that of generation/utils.py. What has only one value is of beams, or a
+   processor of logits that there is none of here. */
+static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
+    SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_ELSE("top_k_ties", "1"),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("num_beams", "1"),
+    SAMPI_PEER_ONLY("num_beam_groups", "1"),
+    SAMPI_PEER_ONLY("diversity_penalty", "0"),
+    SAMPI_PEER_ONLY("penalty_alpha", "0"),
+    SAMPI_PEER_ONLY("dola_layers", NULL),
+    SAMPI_PEER_ONLY("constraints", NULL),
+    SAMPI_PEER_ONLY("force_words_ids", NULL),
+    SAMPI_PEER_ONLY("top_h", NULL),
+    SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
+    SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
+    SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
+    SAMPI_PEER_ONLY("bad_words_ids", NULL),
+    SAMPI_PEER_ONLY("sequence_bias", ""),
+    SAMPI_PEER_ONLY("begin_suppress_tokens", ""),
+    SAMPI_PEER_ONLY("forced_bos_token_id", NULL),
+    SAMPI_PEER_ONLY("forced_eos_token_id", NULL),
+    SAMPI_PEER_ONLY("exponential_decay_length_penalty", NULL),
+    SAMPI_PEER_ONLY("min_length", "0"),
+    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_ONLY("guidance_scale", "1"),
+    SAMPI_PEER_ONLY("watermarking_config", NULL),
+    SAMPI_PEER_ONLY("token_healing", "false"),
+    SAMPI_PEER_ONLY("remove_invalid_values", "false"),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* The schema of its completions (server-schema.cpp), and the defaults of common_params_sampling. */
+static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
+    SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
+    SAMPI_PEER_IS("top_n_sigma", "top_n_sigma", NONE, "-1", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
+    SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", NONE, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
+    SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", NONE, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", NONE, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
+    SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
+    SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_DOES("seed", "seed", SEED, 32_BITS, -1, 0),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("grammar", ""),
+    SAMPI_PEER_ONLY("json_schema", NULL),
+    SAMPI_PEER_ONLY("ignore_eos", "false"),
+    SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* DefaultOptions; it hands all of them on to llama-server, typical_p but if it is 0. */
+#define SAMPI_OPTION(name, param, how, usual, lo, hi) \
+    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
+static const sampi_peer_field SAMPI_OLLAMA[] = {
+    SAMPI_PEER_DOES("options", NULL, OPTIONS, NONE, 0, 0),
+    SAMPI_OPTION("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
+    SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", SEED, INSIDE_32_BITS, -1, 0),
+    SAMPI_PEER_DOES("format", NULL, PLAIN, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
+   and in which form it comes, and what only the server knows. */
+#define SAMPI_SKIPPED_OPENAI \
+    "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
+    "max_completion_tokens;logprobs;top_logprobs;user;tools;tool_choice;parallel_tool_calls;functions;" \
+    "function_call;reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_retention;web_search_options"
+#define SAMPI_SKIPPED_VLLM \
+    SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
+    "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
+    "spaces_between_special_tokens;include_stop_str_in_output;output_kind;stream_interval;skip_clone;" \
+    "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
+    "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
+    "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
+    "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
+    "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
+    "allowed_local_media_path"
+#define SAMPI_SKIPPED_TRANSFORMERS \
+    "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
+    "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
+    "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
+    "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
+    "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
+    "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
+    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "_from_model_config;_original_object_hash;transformers_version"
+#define SAMPI_SKIPPED_LLAMA_SERVER \
+    SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
+    "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
+    "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
+    "reasoning_format;reasoning_in_content;generation_prompt;parse_tool_calls;chat_parser;" \
+    "continue_final_message;add_generation_prompt;reasoning_control;reasoning_budget_start_tag;" \
+    "reasoning_budget_end_tag;reasoning_budget_end_tags;reasoning_budget_message;thinking_forced_open;" \
+    "input_prefix;input_suffix;input_extra;multimodal_data"
+#define SAMPI_SKIPPED_OLLAMA \
+    "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
+    "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
+    "options.stop;options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
+    "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
+    "options.f16_kv;options.vocab_only"
+
+typedef struct sampi_peer {
+    const sampi_peer_field *fields; /* up to one without name and param */
+    const char *order, *skipped;    /* with ; between */
+    bool samples;                   /* unless told */
+} sampi_peer;
+
+static const sampi_peer SAMPI_PEERS[] = {
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
+      SAMPI_SKIPPED_TRANSFORMERS, false },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
+};
+/* clang-format on */
+
+/* A request that is being read. */
+typedef struct sampi_ask {
+    const sampi_peer *peer;
+    const char *const *handled;
+    const sampi_json *doc;
+    samp_settings *to; /* what is made of it */
+    samp_request *out;
+    bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
+} sampi_ask;

@@ -1,0 +1,80 @@
+/* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
+
+/* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
+static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
+{
+    if (row->array) {
+        size_t i = sampi_find_ascending(row->array, token);
+        if (i == row->array->size) return false;
+        token = (samp_token)i;
+    }
+    *at = sampi_find_id(row, token);
+    if (*at == row->n) return false;
+    *l = sampi_present(row, *at);
+    return !sampi_masked(*l);
+}
+
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
+{
+    float *x = row->work->own;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
+}
+
+static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    size_t n = (size_t)s->u.bias.n, at;
+    bool has_masked = false;
+    float l;
+    sampi_begin_patch(row, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
+        l = sampi_bias_change(l, bias[i].bias);
+        sampi_set_element(row, at, l);
+        if (sampi_masked(l)) has_masked = true;
+    }
+    return sampi_end_changes(row, has_masked);
+}
+
+/* What penalties and dry do to a row: the tokens of a list, each by its count. This masks none, since `change` never
+   gives -infinity. Writes changes of the row, or the compact row itself; the sampler and its list stay as they are. */
+static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
+                               float (*change)(const sampi_sampler *, float, const sampi_count *))
+{
+    size_t at;
+    float l;
+    sampi_begin_patch(row, n);
+    for (size_t i = 0; i < n; i++)
+        if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
+    return sampi_end_changes(row, false);
+}
+
+/* The list is that of sampi_penalties_accept: the tokens of the window, each with how often it is there. */
+static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
+}
+
+/* The list is made anew for each draw, in the sampler's own room for it: part 1, which nothing else uses. */
+static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    return sampi_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
+}

@@ -1,0 +1,177 @@
+/* ---- from dense to compact ---- */
+
+/* Take the changed elements out of the m collected ones: how many stay. */
+static size_t sampi_drop_changed(const sampi_row *row, size_t m)
+{
+    const sampi_change *change = row->work->change;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    size_t kept = 0, c = 0;
+    for (size_t i = 0; i < m; i++) {
+        while (c < row->n_change && change[c].id < id[i]) c++;
+        if (c < row->n_change && change[c].id == id[i]) continue;
+        x[kept] = x[i];
+        id[kept++] = id[i];
+    }
+    return kept;
+}
+
+/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
+{
+    const sampi_change *change = row->work->change;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    size_t kept = sampi_drop_changed(row, m), more = 0;
+    for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
+    size_t to = kept + more;
+    m = to;
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end: places are free there */
+        const sampi_change *next = &change[c - 1];
+        if (!(next->x >= floor)) continue;
+        while (kept > 0 && id[kept - 1] > next->id) {
+            to--;
+            kept--;
+            x[to] = x[kept];
+            id[to] = id[kept];
+        }
+        to--;
+        x[to] = next->x;
+        id[to] = next->id;
+    }
+    return m;
+}
+
+/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
+static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
+{
+    sampi_work *work = row->work;
+    float x[SAMPI_TILE];
+    int32_t id[SAMPI_TILE];
+    size_t m = 0, n = 0;
+    for (size_t h = 0; h < n_lines; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, x + n);
+        for (size_t i = 0; i < SAMPI_LINE; i++) id[n + i] = (int32_t)(at + i);
+        n += len;
+        if (n < SAMPI_TILE && h + 1 < n_lines) continue;
+        m += row->k->collect(x, id, 0, n, floor, INFINITY, work->x + m, work->id + m);
+        n = 0;
+    }
+    return m;
+}
+
+/* Collect a dense row's elements x >= floor, changes aside: only from lines whose maximum reaches it, which are noted
+   where w is. */
+static size_t sampi_collect_lines(const sampi_row *row, float floor)
+{
+    sampi_work *work = row->work;
+    size_t lines = sampi_n_lines(row->n);
+    float *maximum = (float *)(void *)work->w; /* collect wants a place for it */
+    int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
+    size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
+    if (!row->x) return sampi_pick_row(row, line, n, floor);
+    return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
+}
+
+/* Keep the tokens with x >= floor, which is at most the largest x. Afterwards the row is compact. */
+static void sampi_gather(sampi_row *row, float floor)
+{
+    sampi_work *work = row->work;
+    float top = sampi_logit_of(row, row->top);
+    bool has_changes = row->n_change > 0;
+    size_t m;
+    if (floor < row->floor) floor = row->floor;
+    if (sampi_is_compact(row))
+        m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
+    else
+        m = sampi_collect_lines(row, floor);
+    if (has_changes) m = sampi_merge_changes(row, m, floor);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
+    sampi_set_tokens(row, work->x, work->id, m);
+    row->top = top; /* it is among those kept, unless it was changed */
+    if (has_changes) (void)sampi_scan(row);
+}
+
+/* Keep all, in a compact row. */
+static void sampi_compact(sampi_row *row)
+{
+    if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
+}
+
+/* Keep the first `want` in order and maybe some more; a compact row stays as it is. */
+static void sampi_gather_first(sampi_row *row, size_t want)
+{
+    if (!sampi_is_compact(row))
+        sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
+}
+
+/* Keep the tokens of a dense row with x >= floor. Where an eighth of the lines has one they are not copied: the row
+   gets a floor, and row->n / 128 tokens at least reach it. */
+static void sampi_raise_floor(sampi_row *row, float floor)
+{
+    size_t lines = sampi_n_lines(row->n);
+    if (row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
+        sampi_gather(row, floor);
+    else if (floor > row->floor)
+        row->floor = floor;
+}
+
+/* The row's largest logit. The workspace is free while the row is dense, and only a dense row has changes. */
+static float sampi_row_max(const sampi_row *row)
+{
+    if (row->n_change == 0) return sampi_logit_of(row, row->top);
+    sampi_row best = *row;
+    sampi_gather_first(&best, 1);
+    return best.top;
+}
+
+/* Is all of a dense row masked? Lines show it without their elements, unless each may have lost its only token. */
+static bool sampi_is_all_masked(const sampi_row *row)
+{
+    size_t lines = sampi_n_lines(row->n), alive = 0;
+    for (size_t i = 0; i < lines && alive <= row->n_change; i++) alive += !sampi_masked(row->work->line[i]);
+    return alive <= row->n_change && sampi_masked(sampi_row_max(row));
+}
+
+/* Make it a row again whose elements have been set, some of them masked or not. */
+static int sampi_end_changes(sampi_row *row, bool has_masked)
+{
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
+    return sampi_scan(row);
+}
+
+/* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
+static void sampi_cut_at(sampi_row *row, float value, size_t keep)
+{
+    sampi_work *work = row->work;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
+    size_t from = m; /* behind it all that equal the value go */
+    for (size_t over = m - keep; over > 0;) {
+        from--;
+        if (work->x[from] == value) over--;
+    }
+    size_t to = from;
+    for (size_t i = from; i < m; i++) {
+        if (work->x[i] == value) continue;
+        work->x[to] = work->x[i];
+        work->id[to++] = work->id[i];
+    }
+    row->n = keep;
+}
+
+/* Keep `keep` tokens of a compact row: the largest logits, of equal ones the smallest ids. (Compact rows stand by id;
+   "the first in order" always means (logit descending, id ascending).) Writes the row's tokens and n; top stays. */
+static void sampi_cut(sampi_row *row, size_t keep)
+{
+    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
+}
+
+/* The first `keep` in order, or all unmasked ones if there are fewer. */
+static void sampi_keep_first(sampi_row *row, size_t keep)
+{
+    sampi_gather_first(row, keep);
+    sampi_cut(row, keep);
+}

@@ -1,0 +1,422 @@
+/* ---- top_k, min_p ---- */
+
+static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
+{
+    const size_t k = (size_t)s->u.top_k.k;
+    if (k >= row->n) return SAMP_OK;
+    if (!s->u.top_k.ties) {
+        sampi_keep_first(row, k);
+        return SAMP_OK;
+    }
+    sampi_gather_first(row, k);
+    if (k < row->n) sampi_gather(row, sampi_find_nth(row->k, row->x, row->n, k, row->top));
+    return SAMP_OK;
+}
+
+/* A dense row has been cut, before it was `before`: back to that if fewer than min_keep tokens are left, and the first
+   ones in order stay. What is still dense has tokens enough: more than an eighth of its lines reach the floor. */
+static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
+{
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
+    sampi_compact(row); /* to count them */
+    if (row->n >= min_keep) return;
+    *row = *before;
+    sampi_keep_first(row, min_keep);
+}
+
+/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
+   over a dense row: it is cut, and if too few are left, taken back. */
+static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
+{
+    if (!sampi_is_compact(row)) {
+        sampi_row before = *row;
+        sampi_raise_floor(row, sampi_unscale(row, floor));
+        sampi_keep_at_least(row, &before, min_keep);
+    } else if (row->k->count(row->x, row->n, floor) < min_keep) {
+        sampi_keep_first(row, min_keep);
+    } else {
+        sampi_gather(row, floor);
+    }
+}
+
+static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
+
+/* The floor is known from the maximum alone: no sum. */
+static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
+{
+    double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
+    sampi_keep_from(row, sampi_float_up(floor), sampi_min_keep(s));
+    return SAMP_OK;
+}
+
+/* ---- top_p ----
+   It keeps the prefix by mass of sampi_find_prefix, of a row in one of three forms:
+     all    a compact or short row: the weights of all its tokens;
+     head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
+     wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
+            its end is looked at, between an exact sum of what is above the band and what is wanted. */
+
+/* All of a compact row. */
+static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w, z = row->k->weights(row->x, row->n, row->top, w, NULL);
+    sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
+}
+
+/* How many tokens a nucleus may need, roughly: twice the perplexity e^H. */
+static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
+{
+    double entropy = sampi_entropy_of(range->z_hi, range->s_hi + range->s_lo, range->z_hi + range->z_lo);
+    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
+    if (guess < 24.0) return 24;
+    return guess < (double)n ? (size_t)guess : n;
+}
+
+/* false: the nucleus is not that short, and nothing has changed but that the range may be exact now. */
+static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w;
+    size_t want = sampi_top_p_guess(range, row->n);
+    for (want = want > min_keep ? want : min_keep; want < row->n / 64; want *= 4) {
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        if (head.k->weights(head.x, head.n, range->max, w, NULL) < sampi_mass_hi(range, share)) continue;
+        sampi_prefix prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
+            *range = sampi_exact(row, range->max, false);
+            prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        }
+        *row = head;
+        sampi_keep_prefix(row, prefix, min_keep);
+        return true;
+    }
+    return false;
+}
+
+/* Where a long nucleus ends, told by every 32nd token: elements low and high with its last one between them, most
+   likely. They leave out an eighth more and an eighth less than the share says, for the noise of the sample. */
+static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
+{
+    float *l = row->work->x;
+    uint64_t *w = row->work->w, z = (uint64_t)range->z_lo;
+    uint64_t left_out = (z - sampi_mulhi(share, z)) / 32, noise = left_out / 8;
+    size_t n = 0;
+    for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_logit_of(row, sampi_element_at(row, i));
+    uint64_t all = row->k->weights(l, n, range->max, w, NULL);
+    sampi_values sample = { row->k, l, w, n, range->max };
+    if (all <= left_out + noise) return false;
+    *high = sampi_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
+    *low = sampi_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
+    return true;
+}
+
+/* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
+   to masked ones. Declined, with nothing changed, where the band has missed the end. */
+static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+{
+    const sampi_kernels *k = row->k;
+    sampi_work *work = row->work;
+    float low, high, *x = work->x;
+    sampi_pieces it;
+    size_t m = 0;
+    if (!sampi_top_p_band(row, range, share, &low, &high)) return SAMPI_DECLINED;
+    sampi_sums sums = sampi_row_sums(row, range->max, high, false);
+    uint64_t want = sampi_mass_of(share, sums.z);
+    if (sums.above >= want) return SAMPI_DECLINED;
+
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
+    if (m == 0) return SAMPI_DECLINED;
+    k->scale(x, m, row->r, false, x);
+    k->weights(x, m, range->max, work->w, NULL);
+    sampi_row band = *row;
+    sampi_set_tokens(&band, x, work->id, m);
+    (void)sampi_scan(&band);
+    sampi_prefix prefix = sampi_find_prefix(&band, work->w, want - sums.above);
+    if (prefix.n == 0) return SAMPI_DECLINED;
+    if (min_keep > 1 && prefix.n + sampi_row_count(row, high, INFINITY) < min_keep) return SAMPI_DECLINED;
+
+    size_t over = k->count(x, m, prefix.last) - prefix.n;
+    if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
+    for (size_t i = m; over > 0;) { /* the largest ids with this value */
+        i--;
+        if (x[i] != prefix.last) continue;
+        sampi_add_change(row, work->id[i], -INFINITY);
+        over--;
+    }
+    row->floor = sampi_unscale(row, prefix.last);
+    return SAMP_OK;
+}
+
+static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t share = sampi_share(s->u.cut.p);
+    size_t min_keep = s->u.cut.min_keep;
+    sampi_range range;
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+        sampi_estimate(row, &range);
+        if (sampi_top_p_head(row, &range, share, min_keep)) return SAMP_OK;
+        if (sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
+    }
+    sampi_compact(row);
+    sampi_top_p_all(row, share, min_keep);
+    return SAMP_OK;
+}
+
+/* ---- temp, temp_ext ---- */
+
+/* All logits times 1 / t; a dense row's elements stay, and its r tells. */
+static int sampi_scale_row(sampi_row *row, float t)
+{
+    float r = 1.0f / t;
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        sampi_keep_first(row, 1);
+        return SAMP_OK;
+    }
+    if (row->r != 1.0f) sampi_compact(row); /* two products, each rounded, are not one */
+    if (sampi_is_compact(row)) {
+        row->k->scale(row->x, row->n, r, false, row->work->x);
+        row->top = sampi_finite(row->top * r);
+        return SAMP_OK;
+    }
+    /* where a token that counts may overflow, the product is clamped step by step */
+    float max = sampi_row_max(row);
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
+    row->r = r;
+    return SAMP_OK;
+}
+
+static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
+
+/* T is a float of the entropy: no estimate will do. The sums are of all unmasked tokens, so a floor has to go. */
+static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
+{
+    if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    if (row->floor > -FLT_MAX) sampi_compact(row);
+    sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
+    return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
+}
+
+/* Each logit changes: a dense row becomes its own, so that x may be written to. */
+static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
+{
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_row_sums(row, row->top, -FLT_MAX, false).z : 0;
+    sampi_smooth(s, row->top, z, (void *)(uintptr_t)row->x, sizeof(float), row->n);
+    return sampi_scan(row);
+}
+
+/* ---- top_n_sigma ---- */
+
+/* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
+static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
+{
+    float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
+    if (sampi_is_compact(row)) {
+        if (sampi_row_count(row, floor, sure) > 0) return false;
+        sampi_gather(row, floor);
+        return true;
+    }
+    sampi_row before = *row;
+    sampi_raise_floor(row, floor);
+    if (floor >= sure) return true;
+    if (sampi_is_compact(row)) { /* only what was kept can lie between them: no pass is needed */
+        if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    } else if (sampi_row_count(row, floor, sure) == 0) {
+        return true;
+    }
+    *row = before;
+    return false;
+}
+
+/* The mean of a few elements: near enough to the row's that squares of distances from it lose nothing. */
+static float sampi_sigma_pivot(const sampi_row *row)
+{
+    double sum = 0.0;
+    int n = 0;
+    for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
+        float x = sampi_element_at(row, i);
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
+        sum += (double)x;
+        n++;
+    }
+    return n ? (float)(sum / n) : 0.0f;
+}
+
+/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. */
+static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
+{
+    double moment[3] = { 0.0, 0.0, 0.0 };
+    sampi_pieces it;
+    if (row->r != 1.0f || row->n_change) sampi_compact(row);
+    float pivot = sampi_sigma_pivot(row);
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        double part[3];
+        row->k->moments(it.x, it.n, pivot, part);
+        for (int j = 0; j < 3; j++) moment[j] += part[j];
+    }
+    double mean = moment[1] / moment[0], square = moment[2] / moment[0];
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
+    /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
+       the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
+    double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
+    double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
+    double low = variance > error ? sqrt(variance - error) : 0.0;
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
+    high = sampi_round(s->u.cut.p * (high + slack));
+    low = low > slack ? sampi_round(s->u.cut.p * (low - slack)) : 0.0;
+    return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
+}
+
+/* ---- top_a, p_less, epsilon, eta ---- */
+
+/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
+   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
+{
+    sampi_row head = *row;
+    uint64_t w[SAMPI_TILE + 16], sum = 0;
+    sampi_pieces it;
+    if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
+    bool is_part = !range->is_exact && sampi_is_compact(&head);
+    head.floor = -FLT_MAX;
+    sampi_start(&it, &head);
+    for (size_t at = 0, n; at < head.n; at += n) {
+        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
+        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w, NULL);
+        sum += sampi_squares(w, n);
+    }
+    range->s_lo = (double)sum;
+    range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
+}
+
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+{
+    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+                            high ? range->s_lo : range->s_hi);
+}
+
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
+{
+    sampi_range range;
+    sampi_range_of(row, &range);
+    sampi_row before = *row;
+    for (;;) {
+        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, true);
+        if (sampi_is_compact(row)) {
+            sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
+            return SAMP_OK;
+        }
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
+        range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
+    }
+    sampi_keep_at_least(row, &before, sampi_min_keep(s));
+    return SAMP_OK;
+}
+
+/* ---- top_h, min_k ----
+   The first tokens of a long row mostly tell how many are kept, of top_h a few, so that few are sorted; else all of it
+   becomes compact, and tells. */
+
+/* How many top_h keeps, 0 if the first tokens don't tell. At both ends of what the row's entropy can be it has to be
+   the same; where it isn't, the range becomes exact. */
+static SAMPI_COLD size_t sampi_top_h_try(const sampi_row *row, samp_token_data_array *cur, double alpha,
+                                         sampi_range *range)
+{
+    for (;;) {
+        double over, low = sampi_entropy_of(range->z_lo, range->s_lo, range->z_hi);
+        double high = sampi_entropy_of(range->z_hi, range->s_hi, range->z_lo);
+        size_t keep = sampi_top_h_size(cur, cur->size, range->max, alpha * low, &over);
+        if (range->is_exact || over > alpha * high) return keep < cur->size || cur->size == row->n ? keep : 0;
+        *range = sampi_exact(row, range->max, true);
+    }
+}
+
+/* The same of min_k. The first tokens tell if no logit of the row lies so far below them that a fall could be steeper,
+   and if they are not too flat by themselves: the row's range is no less than theirs. */
+static SAMPI_COLD size_t sampi_min_k_try(const sampi_row *row, samp_token_data_array *cur, double tau)
+{
+    double steepest;
+    size_t n = cur->size, keep = sampi_min_k_size(cur, n, tau, &steepest);
+    double fall = sampi_round(0.999 * (steepest * (double)n)); /* 0.999: for all that is rounded */
+    float lowest = sampi_float_up((double)cur->data[n - 1].logit - fall);
+    if (n == row->n) return keep;
+    return steepest < 0.0 || sampi_row_count(row, -FLT_MAX, sampi_unscale(row, lowest)) > 0 ? 0 : keep;
+}
+
+static SAMPI_COLD int sampi_fast_beginning(sampi_row *row, sampi_sampler *s)
+{
+    size_t keep = 0, min_keep = s->u.cut.min_keep;
+    double p = (double)s->u.cut.p;
+    bool is_top_h = s->kind == SAMPI_TOP_H;
+    sampi_range range;
+    if (is_top_h) sampi_range_of(row, &range);
+    for (size_t want = is_top_h ? 16 : 64; !keep; want *= 8) {
+        if (want < min_keep) want = min_keep;
+        if (want >= row->n / 8) sampi_compact(row);
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        samp_token_data_array cur = sampi_row_array(&head);
+        keep = is_top_h ? sampi_top_h_try(row, &cur, p, &range) : sampi_min_k_try(row, &cur, p);
+        if (keep) *row = head;
+    }
+    sampi_cut(row, keep > min_keep ? keep : min_keep);
+    return SAMP_OK;
+}
+
+/* ---- xtc ---- */
+
+/* What reaches the threshold in a compact row: how many tokens, and which is the last of them in order. */
+typedef struct sampi_reach {
+    size_t n, last;
+    bool is_sure; /* it is the same at both ends of the range */
+} sampi_reach;
+
+/* Compact rows are in order of ids, so of equal logits the later one is the last. */
+static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
+{
+    sampi_reach reach = { 0, 0, true };
+    for (size_t i = 0; i < row->n; i++) {
+        if (w[i] < mass_lo) continue;
+        if (w[i] < mass_hi) reach.is_sure = false;
+        if (reach.n++ == 0 || row->x[i] <= row->x[reach.last]) reach.last = i;
+    }
+    return reach;
+}
+
+/* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
+   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. */
+static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
+    size_t min_keep = s->u.xtc.min_keep;
+    sampi_range range;
+    if (row->n < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
+    sampi_range_of(row, &range);
+    sampi_row head = *row;
+    if (!sampi_is_compact(row)) {
+        double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
+        sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
+    }
+    head.k->weights(head.x, head.n, range.max, w, NULL);
+    sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    if (!reach.is_sure) {
+        range = sampi_exact(row, range.max, false);
+        reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    }
+    if (reach.n < 2) return SAMP_OK;
+    if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
+    size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n;
+    if (n - (reach.n - 1) < min_keep) return SAMP_OK;
+    uint64_t mass = sampi_mass_lo(&range, share);
+    for (size_t i = 0; i < head.n; i++)
+        if (w[i] >= mass && i != reach.last) sampi_set_element(row, sampi_find_id(row, head.id[i]), -INFINITY);
+    return sampi_end_changes(row, true);
+}

@@ -1,0 +1,335 @@
+/* ---- in llama.cpp's arithmetic ----
+   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
+   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
+   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
+   of doubles are known to their rounding: what is the same at both ends of that is decided.
+
+   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
+   drawn its random numbers by then; they are taken back (sampi_run_llama). */
+
+/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
+   the way? An infinite one has none to keep (and what it moves by is NaN, of either sign). */
+static bool sampi_stays_near(float sum, double m, double w)
+{
+    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
+    uint32_t u[3];
+    memcpy(&u[0], &sum, 4);
+    memcpy(&u[1], &lo, 4);
+    memcpy(&u[2], &hi, 4);
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
+}
+
+/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
+   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const float half = sampi_half_ulp(from);
+    bool sure = true;
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
+    four up = none, size = none;
+    bits doubts = (bits)none;
+    for (; i + 4 <= n; i += 4) {
+        four v, d;
+        memcpy(&v, x + i, sizeof v);
+        d = (from + v) - from;
+        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
+        up += d;
+        size += (four)((bits)d & 0x7FFFFFFF);
+    }
+    for (int k = 0; k < 4; k++) {
+        sure &= !doubts[k];
+        *sum += (double)up[k];
+        *way += (double)size[k];
+    }
+#endif
+    for (; i < n; i++) {
+        float d = (from + x[i]) - from;
+        sure &= fabsf(x[i] - d) < half;
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return sure;
+}
+
+/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
+   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
+   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
+   may cross a power of two: these go one by one. */
+static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
+{
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
+        double m = 0.0, w = 0.0;
+        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
+            sum = (float)((double)sum + m);
+        else
+            for (size_t i = at; i < end; i++) sum += x[i];
+    }
+    return sum;
+}
+
+/* Do the kernels give libm's expf? Another algorithm shows in a few of these numbers, one that rounds e^x correctly in
+   the first eight. Asked once for a workspace. */
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
+{
+    static const float near_the_middle[8] = { -9.63555503e-05f, -0.00162497989f, -0.00327691319f, -0.00585649349f,
+                                              -0.0109626632f,   -0.0179022551f,  -0.0352634974f,  -0.0572585091f };
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        if (tile == 0) memcpy(x, near_the_middle, sizeof near_the_middle);
+        (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) work->libm = -1;
+    }
+    if (work->libm == 0) work->libm = 1;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
+}
+
+/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
+   that they end in `to`. */
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+{
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
+   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
+    samp_token_data_array cur = { row->work->candidate, n, -1, true };
+    for (size_t i = 0; i < n; i++) to[i] = (uint64_t)sampi_falling_key(row->x[i]) << 32 | (uint32_t)row->id[i];
+    memcpy(from, to, n * sizeof *to);
+    sampi_sort_keys(from, to, n);
+    for (size_t i = n; i > 0; i--) {
+        uint64_t u = row->work->w[i - 1];
+        samp_token_data *d = &cur.data[i - 1];
+        d->id = (samp_token)(uint32_t)u;
+        d->logit = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(u >> 32)));
+        d->p = 0.0f;
+    }
+    return cur;
+}
+
+/* What is left of a row becomes the array. */
+static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
+{
+    bool many = in_order && left->n > SAMPI_TILE;
+    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->cur);
+    return SAMP_OK;
+}
+
+/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+static void sampi_llama_head(sampi_row *row, size_t want)
+{
+    sampi_row head = *row;
+    sampi_gather_first(&head, want < row->n ? want : row->n);
+    sampi_end_row(row, &head, true);
+}
+
+/* Exactly the first k. */
+static int sampi_llama_keep_first(sampi_row *row, size_t k)
+{
+    sampi_row head = *row;
+    if (k > row->n) k = row->n;
+    sampi_keep_first(&head, k);
+    return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
+}
+
+/* All of a row as an array; in_order: sorted. */
+static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
+{
+    float t = row->r;
+    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    sampi_row all = *row;
+    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    sampi_end_row(row, &all, in_order);
+    if (is_scaled) sampi_llama_scale(&row->cur, t);
+}
+
+/* Has a row no masked tokens? */
+static bool sampi_is_full(const sampi_row *row)
+{
+    return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
+}
+
+/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+static bool sampi_llama_sorts(const sampi_sampler *s)
+{
+    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
+                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
+}
+
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
+   Returns the sum of all. */
+static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
+{
+    double *tile = (double *)(void *)row->work->sum, sum = 0.0;
+    float *e = row->work->logits;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
+            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
+            sum += *tile;
+        }
+    return sum;
+}
+
+/* The terms of a tile, as libm makes them. */
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+                                         float *e)
+{
+    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
+    for (size_t i = 0; i < n; i++) {
+        if (x[i] > c->most)
+            e[i] = 0.0f;
+        else if (c->sum > 0.0f)
+            e[i] = sampi_llama_share(e[i] / c->sum);
+    }
+}
+
+/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands.
+   Else in an order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no
+   term ends half way between two sums; false: that is not so. */
+static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
+{
+    const sampi_kernels *k = part->k;
+    float e[SAMPI_TILE + 32], from = *sum;
+    double all = 0.0;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0, n; at < it.n; at += n) {
+            double m = 0.0, w = 0.0;
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
+            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+                sampi_llama_terms(part, it.x + at, n, c, e);
+                if (in_order) {
+                    from = sampi_add(e, n, from);
+                    continue;
+                }
+                m = 0.0;
+                if (!sampi_rise(e, n, from, &m, &w)) return false;
+            }
+            all += m;
+            if (in_order)
+                from = (float)((double)from + m);
+            else if (all > (double)from)
+                return false;
+        }
+    *sum = in_order ? from : (float)((double)from + all);
+    return in_order || sampi_stays_near(from, all, all);
+}
+
+/* Descending; a shell sort, as these are few. */
+static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
+{
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            float v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
+   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
+   up, and scratch. */
+static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+{
+    sampi_work *work = part->work;
+    uint32_t *end = (uint32_t *)(void *)work->scratch;
+    const size_t last = sampi_n_lines(part->n);
+    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
+    float *x = work->x, *y = work->logits, sum = 0.0f;
+    sampi_row some = *part;
+    sampi_pieces it;
+    size_t n = 0;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
+    memset(end, 0, (last + 2) * sizeof *end);
+    for (size_t i = 0; i < n; i++) {
+        float at = (c->max - x[i]) * scale;
+        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
+        end[work->id[i] + 1]++;
+    }
+    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
+    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
+    for (size_t i = 0, at = 0; i <= last; i++) {
+        size_t len = end[i] - at;
+        float to = sum;
+        if (len < 64 && i < last) continue;
+        sampi_set_tokens(&some, y + at, NULL, len);
+        if (!sampi_llama_climb(&some, c, false, &to)) {
+            sampi_sort_floats(y + at, len);
+            to = sum;
+            (void)sampi_llama_climb(&some, c, true, &to);
+        }
+        sum = to;
+        at += len;
+    }
+    return sum;
+}
+
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is that of these. */
+static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+{
+    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
+    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    c.most = INFINITY;
+    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
+    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+}
+
+/* That of e^(l - max). */
+static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+{
+    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    float head = 0.0f;
+    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
+}
+
+/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+#define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
+
+/* The head of a row without masked tokens, not divided, in row->cur, and the sums over all of it. */
+static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (row->n <= SAMPI_SMALL || row->divided || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
+}

@@ -1,0 +1,81 @@
+/* ---- log-probabilities: exact sums, whatever the draw did ---- */
+
+/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
+static float sampi_logprob(float l, float max, uint64_t z)
+{
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
+}
+
+/* The token drawn, with so many before it. */
+static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+{
+    set->chosen.token = token;
+    set->chosen.rank = (int32_t)before + 1;
+    set->chosen.logprob = logprob;
+    set->cumulative_logprob += (double)logprob;
+}
+
+/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
+static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+{
+    samp_logprob *top = set->top_logprobs;
+    int32_t i = n < set->n_top ? n++ : n - 1;
+    for (; i > 0 && (top[i - 1].logprob < l || (top[i - 1].logprob == l && top[i - 1].token > token)); i--)
+        top[i] = top[i - 1];
+    top[i].token = token;
+    top[i].logprob = l;
+    return n;
+}
+
+/* The n best are all there: give them ranks, and log-probabilities for their logits. */
+static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+{
+    set->n_top_found = n;
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].rank = i + 1;
+        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+    }
+}
+
+/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
+   same logit those with smaller ids. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+{
+    float max = sampi_row_max(row);
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
+    size_t at = sampi_find_id(row, token);
+    float l = sampi_logit_of(row, sampi_present(row, at));
+    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    /* not all that become l were kept; what is masked has a rank too */
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
+    sampi_row before = *row;
+    before.n = at;
+    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
+                     sampi_logprob(l, max, z));
+    if (set->n_top == 0) {
+        sampi_finish_top(set, 0, max, z);
+        return;
+    }
+    int32_t n = 0;
+    sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_top(set, n, max, z);
+}
+
+/* Of the candidates that a chain left, one of them selected. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+{
+    samp_token_data chosen = cur->data[cur->selected];
+    sampi_sums sums = sampi_sum(cur);
+    size_t before = 0;
+    for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
+    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
+    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].token = cur->data[i].id;
+        set->top_logprobs[i].logprob = cur->data[i].logit;
+    }
+    sampi_finish_top(set, n, sums.max, sums.z);
+}

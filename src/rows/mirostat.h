@@ -1,0 +1,76 @@
+/* ---- mirostat ---- */
+
+/* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
+   leaves out no weight: mostly both ends give the same mu. Else they are summed. */
+static SAMPI_CALLED int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_range *range)
+{
+    sampi_range exact;
+    int status = sampi_fast_dist(row, s);
+    if (status) return status;
+    if (!range) {
+        exact.max = sampi_row_max(row);
+        exact.z_lo = exact.z_hi = (double)sampi_row_sums(row, exact.max, row->floor, false).above;
+        range = &exact;
+    }
+    float l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    double d = (double)range->max - (double)l;
+    float mu = sampi_mirostat_next(s, d, range->z_lo);
+    if (mu != sampi_mirostat_next(s, d, range->z_hi))
+        mu = sampi_mirostat_next(s, d, sampi_exact(row, range->max, false).z_lo);
+    s->now.mu = mu;
+    return SAMP_OK;
+}
+
+/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. */
+static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
+{
+    sampi_range range;
+    double lo;
+    sampi_range_of(row, &range);
+    for (;;) {
+        double hi = sampi_mirostat_floor(s, range.max, range.z_hi), max = (double)range.max;
+        lo = sampi_mirostat_floor(s, range.max, range.z_lo);
+        if (lo > max) { /* not even the maximum reaches it: that stays alone */
+            sampi_keep_first(row, 1);
+            break;
+        }
+        if (hi <= max && sampi_keep_between(row, lo, hi)) break;
+        if (range.is_exact) return SAMPI_DECLINED;
+        range = sampi_exact(row, range.max, false);
+    }
+    bool is_all = lo < (double)range.max - 29.0; /* what does not reach it has a weight of 0 */
+    return sampi_mirostat_draw(row, s, is_all ? &range : NULL);
+}
+
+#define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
+
+/* s of the first m tokens, whose logits are put in order. */
+static sampi_zipf sampi_row_zipf(const sampi_row *head)
+{
+    float l[SAMPI_ZIPF_MAX];
+    sampi_zipf zipf = { 0.0, 0.0 };
+    for (size_t i = 0; i < head->n; i++) {
+        size_t j = i;
+        for (; j > 0 && l[j - 1] < head->x[i]; j--) l[j] = l[j - 1];
+        l[j] = head->x[i];
+    }
+    for (size_t i = 0; i + 1 < head->n; i++) sampi_zipf_add(&zipf, i, l[i], l[i + 1]);
+    return zipf;
+}
+
+/* How many to keep is a float of the first m logits and of n. If that is all, the row stays as it is. */
+static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
+{
+    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
+    size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
+    sampi_row head = *row;
+    sampi_keep_first(&head, (size_t)s->u.mirostat.m);
+    sampi_zipf zipf = sampi_row_zipf(&head);
+    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    sampi_range range;
+    if (keep < n)
+        sampi_keep_first(row, keep);
+    else
+        sampi_range_of(row, &range);
+    return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
+}

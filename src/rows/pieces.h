@@ -1,0 +1,91 @@
+/* ---- a row piece by piece ---- */
+
+/* A walk over a row in pieces of floats:
+     sampi_pieces it;
+     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
+   Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
+   a multiple of SAMPI_TILE. A piece holds until the next one. */
+typedef struct sampi_pieces {
+    const sampi_row *row;
+    size_t at, n;
+    const float *x;
+    float buf[SAMPI_TILE];
+} sampi_pieces;
+
+static void sampi_start(sampi_pieces *it, const sampi_row *row)
+{
+    it->row = row;
+    it->at = it->n = 0;
+}
+
+/* The piece that begins with the tile at `at`. */
+static void sampi_piece_at(sampi_pieces *it, size_t at)
+{
+    const sampi_row *row = it->row;
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    size_t next = c < row->n_change ? (size_t)change[c].id : row->n; /* the next change */
+    it->at = at;
+    if (row->x && next >= end) {
+        it->x = row->x + at;
+        it->n = (next < row->n ? next / SAMPI_TILE * SAMPI_TILE : row->n) - at;
+        return;
+    }
+    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, it->buf);
+    for (; c < row->n_change && (size_t)change[c].id < end; c++) it->buf[(size_t)change[c].id - at] = change[c].x;
+    it->x = it->buf;
+    it->n = end - at;
+}
+
+/* The next piece; false behind the last one. */
+static bool sampi_next_piece(sampi_pieces *it)
+{
+    size_t at = it->at + it->n;
+    if (at >= it->row->n) return false;
+    sampi_piece_at(it, at);
+    return true;
+}
+
+/* The logits of a dense row's tile at `at`, those below its floor masked: as they lie there, or in it->buf. */
+static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->floor > -FLT_MAX) {
+        for (size_t i = 0; i < len; i++) it->buf[i] = it->x[i] < row->floor ? -INFINITY : it->x[i];
+        it->x = it->buf;
+    }
+    if (row->r == 1.0f) return it->x;
+    row->k->scale(it->x, len, row->r, row->divided, it->buf);
+    return it->buf;
+}
+
+/* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
+   end of a row. */
+static size_t sampi_row_count(const sampi_row *row, float floor, float below)
+{
+    sampi_pieces it;
+    size_t count = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        count += floor >= -FLT_MAX ? row->k->count(it.x, it.n, floor) : it.n;
+        if (below <= FLT_MAX) count -= row->k->count(it.x, it.n, below);
+    }
+    return count;
+}
+
+/* A row as the array of its candidates. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        for (size_t i = 0; i < it.n; i++) {
+            samp_token_data *d = &cur.data[it.at + i];
+            d->id = sampi_id_at(row, it.at + i);
+            float l = row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i]);
+            d->logit = it.x[i] >= row->floor ? l + 0.0f : -INFINITY; /* -0 becomes +0 */
+            d->p = 0.0f;
+        }
+    }
+    return cur;
+}

@@ -1,0 +1,266 @@
+/* ==================================================================================================== >>fast
+   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first
+   sampler that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work
+   on. What a sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
+
+   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
+   whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
+   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
+   an array for >>llama: see "in llama.cpp's arithmetic" below.
+
+   THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
+
+     dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - or a copy of its logits, which is its own                                      sampi_flatten
+               - a few elements have other values, kept aside ("changes")                       sampi_set_element
+               - logits are elements times r                                                    sampi_scale_row
+               - elements below a floor count as masked                                         sampi_raise_floor
+     compact   x [n] and id [n], what is left: nothing masked, no changes, r = 1, no floor      sampi_gather
+               - fewer tokens, in place: sampi_gather, sampi_cut_at; others stay in order of ids
+               - other logits, in place                                                         sampi_set_element
+     array     samp_token_data [n], for the samplers above                                      sampi_row_array
+
+   sampi_gather_first, sampi_keep_first and sampi_compact are ways to call sampi_gather. Gathering leaves the dense row
+   untouched, so a sampler may try on a copy of the record ("head", "best", "before") and go back to the row itself if
+   that was not enough. From a compact row there is no way back.
+
+   INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
+     - no NaN, no +infinity, and at least one token is not masked;
+     - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
+     - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
+   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the plan goes on
+   step by step. A dense row with a floor comes only to samplers that say so in the plan; the others get it compact.
+
+   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
+   it is marked with *; all the rest is free for whoever comes next.
+
+     line     * maxima of the dense row's lines
+     change   * changed elements of the dense row, by id
+     x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
+     w          12 bytes a token:
+                  sampi_gather      the lines that it collects from
+                  top_p, xtc        weights of the compact row, or of the tokens looked at
+                  typical           weights, scores and places (sampi_scored), then the tokens that tie
+                  tail_free         keys to sort, then weights; the sorted logits behind them
+                  adaptive_p        the logits that it draws from
+     candidate * the array, once the row has become one
+     logits   * under MT19937 e^(l - max), and buckets of logits
+     own      * a copy of an array's logits (>>apply), or those of a row that is its own (sampi_flatten)
+     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
+     sum        dist's sums of tiles */
+
+/* One draw to make. */
+typedef struct sampi_job {
+    sampi_sampler *s;
+    sampi_work *work;
+    const void *data; /* [n] */
+    samp_dtype dtype;
+    const uint32_t *mask;
+    size_t n;
+    samp_logprobs *logprobs; /* or NULL */
+    bool accept;
+} sampi_job;
+
+struct sampi_row {
+    const sampi_kernels *k;
+    sampi_work *work;
+    samp_perf_data *perf;
+    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask: */
+    const void *data;     /* [n] the elements as given; */
+    const uint32_t *mask; /* their mask or NULL, */
+    samp_dtype dtype;     /* and their dtype */
+    const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
+    const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
+    size_t n;
+    float r;          /* 1 in a compact row */
+    bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
+    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
+    float top;        /* the maximum of x, changes aside */
+    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;  /* dense only: elements of x that have another value, by id */
+    samp_token token; /* what the last sampler selected */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
+    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
+};
+
+#define SAMPI_DECLINED 1 /* "not here": go on step by step */
+
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
+   is put in its place among the others, and each is one more token that a bound has to allow for. */
+#define SAMPI_CHANGES 1024
+
+/* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
+#define SAMPI_SMALL 4096
+
+/* ---- elements and logits ---- */
+
+static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
+
+static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
+
+/* The smallest float that is at least t. */
+static float sampi_float_up(double t)
+{
+    if (t <= -(double)FLT_MAX) return -FLT_MAX;
+    float f = (float)t;
+    return (double)f < t ? sampi_next_up(f) : f;
+}
+
+static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
+
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+
+static float sampi_logit_of(const sampi_row *row, float x)
+{
+    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+}
+
+typedef struct {
+    const sampi_row *row;
+    float l;
+} sampi_bound;
+
+static bool sampi_reaches(const void *what, float x)
+{
+    const sampi_bound *of = (const sampi_bound *)what;
+    return sampi_scaled(of->row, x) >= of->l;
+}
+
+/* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
+   product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
+   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
+static float sampi_unscale(const sampi_row *row, float l)
+{
+    const float r = row->r;
+    const sampi_bound of = { row, l };
+    if (r == 1.0f || l <= -FLT_MAX) return l;
+    return sampi_least(sampi_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
+}
+
+/* ---- a row from the outside ---- */
+
+/* NaN, +infinity, all masked: what every sampler checks first. */
+static int sampi_max_status(float top)
+{
+    if (!(top <= FLT_MAX)) return SAMP_E_NAN;
+    return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* The last tile counts as a whole one: maxima gives all of its lines. */
+static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
+
+/* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
+static int sampi_scan(sampi_row *row)
+{
+    float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
+    row->top = row->n ? row->k->maxima(row->data, row->dtype, row->mask, row->n, line) : -INFINITY;
+    return sampi_max_status(row->top);
+}
+
+/* The row as given, scanned. */
+static int sampi_open_row(sampi_row *row, const sampi_job *job)
+{
+    memset(row, 0, sizeof *row);
+    row->k = sampi_use();
+    row->work = job->work;
+    row->perf = &job->s->perf;
+    row->x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    row->data = job->data;
+    row->mask = job->mask;
+    row->dtype = job->dtype;
+    row->n = job->n;
+    row->r = 1.0f;
+    row->floor = -FLT_MAX;
+    row->token = -1;
+    return sampi_scan(row);
+}
+
+/* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
+static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
+{
+    row->x = x;
+    row->data = x;
+    row->mask = NULL;
+    row->dtype = SAMP_F32;
+    row->id = id;
+    row->n = n;
+    row->r = 1.0f;
+    row->divided = false;
+    row->is_own = false;
+    row->floor = -FLT_MAX;
+    row->n_change = 0;
+}
+
+/* x [i] of a row, changes aside. */
+static float sampi_element_at(const sampi_row *row, size_t i)
+{
+    return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
+}
+
+static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
+
+/* Where a token stands; row->n if it doesn't. */
+static size_t sampi_find_id(const sampi_row *row, samp_token id)
+{
+    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    size_t i = sampi_find_token(row->id, sizeof *row->id, row->n, id);
+    return i < row->n && row->id[i] == id ? i : row->n;
+}
+
+/* ---- changes ---- */
+
+/* Where the change of this token is, or belongs. */
+static size_t sampi_change_at(const sampi_row *row, samp_token id)
+{
+    if (row->n_change == 0 || row->work->change[row->n_change - 1].id < id)
+        return row->n_change; /* of lists in order */
+    return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
+}
+
+/* x [i] as it is now. The steps begin with +0 where a row has -0; with an array they begin as it is. */
+static float sampi_present(const sampi_row *row, size_t i)
+{
+    if (sampi_is_compact(row)) return row->x[i];
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)i);
+    if (c < row->n_change && change[c].id == (samp_token)i) return change[c].x;
+    float x = sampi_element_at(row, i);
+    return row->array ? x : x + 0.0f;
+}
+
+/* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
+static void sampi_add_change(sampi_row *row, samp_token id, float x)
+{
+    sampi_change *change = row->work->change;
+    size_t i = row->n_change;
+    while (i > 0 && change[i - 1].id >= id) i--;
+    if (i == row->n_change || change[i].id != id) {
+        memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
+        change[i].id = id;
+        row->n_change++;
+    }
+    change[i].x = x;
+}
+
+/* May so many more elements be changed here? */
+static bool sampi_has_room(const sampi_row *row, size_t n)
+{
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
+}
+
+/* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
+   compact one. The caller has asked sampi_has_room. Top and masked tokens of a compact row are not right again before
+   sampi_end_changes, which comes after the last change. */
+static void sampi_set_element(sampi_row *row, size_t i, float x)
+{
+    if (sampi_is_compact(row))
+        row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->own[i] = x;
+    else
+        sampi_add_change(row, (samp_token)i, x);
+}

@@ -1,0 +1,127 @@
+/* ---- selecting ---- */
+
+/* The first id that has the maximum. */
+static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row best = *row; /* log-probabilities need the row itself */
+    size_t i = 0;
+    (void)s;
+    sampi_gather_first(&best, 1);
+    while (best.x[i] != best.top) i++;
+    row->token = best.id[i];
+    return SAMP_OK;
+}
+
+/* Sums of q for each tile; returns their sum. */
+static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
+{
+    const float floor = sampi_envelope_floor(row->r, max, row->floor); /* once, not for each piece */
+    sampi_pieces it;
+    uint64_t total = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        row->k->envelope(it.x, it.n, row->r, max, floor, tile + it.at / SAMPI_TILE);
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++) total += tile[t];
+    return total;
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* Who of a tile may still win, by sampi_race_run's first test: with h a token's upper random bits 1 - u > ~h / 2^32,
+   and no weight of the tile is more than 2^14 times the sum of its q. They run. */
+static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64_t sum)
+{
+    const sampi_row *row = it->row;
+    const uint32_t key[2] = { (uint32_t)race->seed, (uint32_t)(race->seed >> 32) };
+    const uint32_t counter[3] = { (uint32_t)race->position, (uint32_t)(race->position >> 32), race->stream };
+    const double most = race->time * (double)sum * 70368744177664.0 * (1.0 + 1.0 / 549755813888.0); /* 2^46 */
+    int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
+    const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
+    sampi_piece_at(it, t * SAMPI_TILE);
+    const size_t n = it->n < SAMPI_TILE ? it->n : SAMPI_TILE;
+    if (row->array) { /* its view has indices for ids */
+        for (size_t i = 0; i < n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
+        id = room;
+    }
+    size_t hits = row->k->race(counter, key, id, (int32_t)it->at, n,
+                               most < 4294967295.0 ? (uint32_t)most : UINT32_MAX, hit);
+    for (size_t k = 0; k < hits; k++) {
+        size_t i = (size_t)hit[k];
+        if (it->x[i] < row->floor) continue;
+        sampi_race_run(race, sampi_logit_of(row, it->x[i]), id ? id[i] : (int32_t)(it->at + i), it->at + i);
+    }
+}
+
+/* All that is left runs, by tiles: that with the most weight first, which makes the time to beat short. */
+static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t *tile = row->work->sum;
+    float max = sampi_row_max(row);
+    sampi_race race = sampi_race_of(s, max);
+    size_t first = 0;
+    sampi_pieces it;
+    (void)sampi_row_envelope(row, max, tile);
+    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+        if (tile[t] > tile[first]) first = t;
+    sampi_start(&it, row);
+    sampi_race_tile(&race, &it, first, tile[first]);
+    tile[first] = 0;
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
+        if (tile[t]) sampi_race_tile(&race, &it, t, tile[t]);
+    row->token = sampi_id_at(row, race.index);
+    return SAMP_OK;
+}
+#endif
+
+/* The draw of sampi_draw (>>selection), token for token: propose by the integer bound q >= w / 2^14, accept with
+   probability w / (2^14 q), else try again. Sums of q per tile make a proposal a walk over the tiles and over one of
+   them; the running sum ends within it, since the tile's own sum said so. sampi_random only reads s. */
+static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t *tile = row->work->sum, random[2];
+    float max = sampi_row_max(row);
+    uint64_t total = sampi_row_envelope(row, max, tile);
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random(s, attempt, random);
+        uint64_t left = sampi_mulhi(random[0], total), q;
+        size_t t = 0, i = 0;
+        while (tile[t] <= left) left -= tile[t++];
+        sampi_piece_at(&it, t * SAMPI_TILE);
+        for (;; i++) {
+            q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
+            if (q > left) break;
+            left -= q;
+        }
+        row->token = sampi_id_at(row, it.at + i);
+        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_of(row, it.x[i]))) return SAMP_OK;
+    }
+}
+
+/* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
+   the sum: no estimate will do. */
+static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
+{
+    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
+    if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
+    double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
+    float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
+    for (size_t at = 0, n; at < row->n; at += n) { /* while a tile is near */
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        row->k->probs(row->x + at, e + at, n, row->top, z, l + at);
+        row->k->adapt(l + at, n, 1.0f, aim);
+        bool is_full = row->k->count(row->x + at, n, -FLT_MAX) == n;
+        for (size_t i = at; i < at + n && !is_full; i++)
+            if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    }
+    sampi_row adapted =
+        *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
+    sampi_set_tokens(&adapted, l, row->id, row->n);
+    int status = sampi_scan(&adapted);
+    if (!status) status = sampi_fast_dist(&adapted, s);
+    if (status) return status;
+    row->token = adapted.token;
+    s->now.pending = row->array ? row->array->data[row->token].id : row->token;
+    s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
+    *row = adapted; /* samp_apply shows it */
+    return SAMP_OK;
+}

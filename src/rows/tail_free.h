@@ -1,0 +1,72 @@
+/* ---- tail_free ---- */
+
+/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
+   the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
+static float *sampi_sorted_logits(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint64_t *w = row->work->w;
+    uint32_t *front = (uint32_t *)(void *)w, *back = (uint32_t *)(void *)(w + n + 16), *from = front, *to = back;
+    float *sorted = (float *)(void *)back;
+    for (size_t i = 0; i < n; i++) from[i] = sampi_falling_key(row->x[i]);
+    for (int shift = 0; shift < 32; shift += 11) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
+    return sorted;
+}
+
+/* a_i = |d_i - d_i+1| with d_i = w_i - w_i+1: how much the weights bend at i + 1. */
+static uint64_t sampi_bend(const uint64_t *w, size_t i) { return sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]); }
+
+/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
+   and nothing has changed.
+   d_i is not negative. So those a_i that need a missing token, or are missing themselves, sum to at most the sum of
+   d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less what the last ones are. (w may fail to be
+   monotone by its rounding: one unit a token, four for each a_i.) */
+static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+{
+    const sampi_kernels *k = row->k;
+    size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
+    if (n <= 2) return rest == 0;
+    const float *l = sampi_sorted_logits(row);
+    const uint64_t z = k->weights(l, n, max, w, NULL);
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
+    if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
+    bool is_flat = sampi_tail_is_flat(total, z + rest * (w[n - 1] + 1));
+    if (rest && is_flat) return false;
+    uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
+    size_t i = 0;
+    for (; i + 2 < n; i++) {
+        run += is_flat ? 1 : sampi_bend(w, i);
+        if (run > bound) break;
+    }
+    if (i + 2 == n) return rest == 0;
+    if (i > keep) keep = i;
+    if (rest && (run <= bound_hi || keep > n)) return false;
+    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    return true;
+}
+
+/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
+{
+    float max = sampi_row_max(row);
+    for (size_t want = 256; !sampi_is_compact(row) && want < row->n / 8; want *= 8) {
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        *row = head;
+        return SAMP_OK;
+    }
+    sampi_compact(row);
+    (void)sampi_tail_cut(row, s, max, 0);
+    return SAMP_OK;
+}

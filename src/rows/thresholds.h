@@ -1,0 +1,101 @@
+/* ---- finding thresholds ---- */
+
+/* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
+typedef struct sampi_values {
+    const sampi_kernels *k;
+    const float *x;
+    const uint64_t *w;
+    size_t n;
+    float top;
+} sampi_values;
+
+static uint64_t sampi_mass_above(const sampi_values *values, float floor)
+{
+    return values->w ? values->k->mass(values->x, values->w, values->n, floor)
+                     : values->k->count(values->x, values->n, floor);
+}
+
+/* Room for the few of them that a search has come down to. */
+typedef struct sampi_few {
+    float x[SAMPI_TILE + 16];
+    int32_t at[SAMPI_TILE + 16];
+    uint64_t w[SAMPI_TILE + 16];
+} sampi_few;
+
+/* Leave only the values in [low, high), if they are few. Returns the mass from high on, which is counted out then. */
+static uint64_t sampi_narrow(sampi_values *values, float low, float high, sampi_few *few)
+{
+    const sampi_kernels *k = values->k;
+    if (k->count(values->x, values->n, low) - k->count(values->x, values->n, high) > SAMPI_TILE) return 0;
+    uint64_t beyond = sampi_mass_above(values, high);
+    values->n = k->collect(values->x, NULL, 0, values->n, low, high, few->x, few->at);
+    values->x = few->x;
+    if (!values->w) return beyond;
+    for (size_t i = 0; i < values->n; i++) few->w[i] = values->w[few->at[i]];
+    values->w = few->w;
+    return beyond;
+}
+
+/* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
+   value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
+   goes down from the top with steps that double: what is looked for is rarely far from there. (From 0, the best of
+   scores, it is.) */
+static float sampi_find_value(const sampi_values *all, uint64_t want, uint64_t enough, int32_t fine)
+{
+    const int32_t lowest = sampi_key(-FLT_MAX);
+    int32_t low = sampi_key(all->top), high = low + 1; /* the mass at high is less than wanted */
+    int32_t step = all->top == 0.0f ? 1 << 28 : 1 << 16;
+    sampi_values values = *all;
+    sampi_few few;
+    uint64_t mass = sampi_mass_above(&values, values.top), beyond = 0;
+    while (mass < want) {
+        if (low == lowest) return -FLT_MAX;
+        high = low;
+        low = (int64_t)low - lowest > step ? low - step : lowest;
+        if (step < 1 << 28) step *= 2;
+        mass = sampi_mass_above(&values, sampi_unkey(low));
+    }
+    for (int tries = 0; (int64_t)high - low > fine && mass > enough; tries++) {
+        int32_t middle = sampi_middle(low, high);
+        if (values.n > 2 * SAMPI_TILE && tries % 4 == 3)
+            beyond = sampi_narrow(&values, sampi_unkey(low), sampi_unkey(high), &few);
+        uint64_t mass_middle = beyond + sampi_mass_above(&values, sampi_unkey(middle));
+        if (mass_middle < want) {
+            high = middle;
+        } else {
+            low = middle;
+            mass = mass_middle;
+        }
+    }
+    return sampi_unkey(low);
+}
+
+/* The largest value that `want` of x [n] reach, exactly; or one that not many more reach. */
+static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
+{
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, 0, 1);
+}
+
+static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
+{
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
+}
+
+/* A threshold on x that at least `want` tokens of a dense row reach, changes counted out. As many lines as are wanted
+   have a maximum that reaches it. For a few tokens it is enough to look at m sets of lines, if m is several times
+   what is wanted: few sets then hold two of the largest. line has room to be filled up to a multiple of m. */
+static float sampi_row_bound(const sampi_row *row, size_t want)
+{
+    float *line = row->work->line, *fold = row->work->scratch;
+    size_t n = sampi_n_lines(row->n), m = 64;
+    if (want >= row->n) return -FLT_MAX;
+    if (want == 1 && row->n_change == 0) return row->top;
+    want += row->n_change; /* each of these may be a line's maximum no more */
+    while (m < 4 * want) m *= 2;
+    if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
+    while (n % m) line[n++] = -INFINITY;
+    row->k->fold(line, n, fold, m);
+    return sampi_find_about(row->k, fold, m, want, row->top);
+}

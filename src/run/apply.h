@@ -1,0 +1,80 @@
+/* =================================================================================================== >>apply
+   samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
+   there faster. One pass checks it and finds the maxima of its lines; then it is a dense row of >>fast ("the view" is
+   open), whose ids are indices in the array. The logits stay where they are, as a dtype of their own; but where a
+   sampler will ask for all of them they were copied in that pass. Samplers work on the row for as long as it tells what
+   their steps would make of the array; then the array is written in one pass (the view is closed), and the next sampler
+   opens it anew, or, where few or sorted candidates are left, goes step by step.
+
+   While the view is open the array is as it was, and these hold:
+     - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
+       afterwards the row's tokens are all that are left;
+     - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
+     - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
+   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
+   The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
+   finds it. */
+
+#define SAMPI_FEW 256 /* so many candidates go step by step */
+
+typedef struct sampi_view {
+    sampi_row row;
+    samp_token_data_array *cur;
+    sampi_sampler *outer; /* what samp_apply was called on: has the position */
+    sampi_work *work, own;
+    samp_perf_data perf; /* samp_apply counts nothing */
+    sampi_order order;
+    bool is_open, drops, sorts;
+    uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
+} sampi_view;
+
+/* The first of s that is on and does more than to set or scale logits; or NULL. */
+static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
+{
+    const unsigned edits = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY | 1u << SAMPI_TEMP;
+    const sampi_sampler *first = NULL;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
+        first = sampi_first_cut(s->u.chain.item[i]);
+    return sampi_is_chain(s) || s->off || edits >> s->kind & 1 ? first : s;
+}
+
+/* Does s look at few of n logits, those of lines with a large maximum? */
+static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
+{
+    if (sampi_is_custom(s) || s->kind == SAMPI_GREEDY) return true;
+    if (s->kind == SAMPI_MIN_P) return s->u.cut.p >= 0.001f && s->u.cut.min_keep <= n / 64;
+    return s->kind == SAMPI_TOP_K && (size_t)s->u.top_k.k <= n / 64;
+}
+
+/* Check the array, which s comes to first, and copy its logits if they will be asked for more than once.
+   SAMPI_DECLINED: it is none for a view, and may be a bad one. */
+static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
+{
+    const bool is_llama = s->rng == SAMP_RNG_MT19937;
+    const samp_token_data *d = view->cur->data;
+    sampi_work *work = view->work;
+    sampi_row *row = &view->row;
+    size_t n = view->cur->size;
+    const sampi_sampler *first = sampi_first_cut(s);
+    const bool copies = first ? !sampi_looks_at_few(first, n) : s != view->outer; /* else nothing comes behind */
+    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+        return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
+    memset(row, 0, sizeof *row);
+    row->k = sampi_use();
+    row->work = &view->own;
+    row->perf = &view->perf;
+    row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
+    row->top = -INFINITY;
+    sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
+    if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
+    if (!row->k->survey(d, n, copies ? work->own : NULL, work->line, &row->top)) return SAMPI_DECLINED;
+    if (!(row->top <= FLT_MAX)) return SAMP_E_NAN;
+    view->drops = view->sorts = false;
+    view->order = SAMPI_BY_LOGIT;
+    view->is_open = row->top >= -FLT_MAX;
+    return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
+}

@@ -1,0 +1,119 @@
+/* ---- one sampler after the other ---- */
+
+static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
+{
+    bool keeps = sampi_traits_of(s->kind)->flags & SAMPI_KEEPS_P;
+    return !keeps && s->kind != SAMPI_GREEDY && s->kind != SAMPI_XTC; /* xtc does now and then */
+}
+
+/* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
+   the end of s. *behind: `from` has been passed. */
+static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
+{
+    int fate = 0;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !fate; i++)
+        fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
+    if (fate || sampi_is_chain(s)) return fate;
+    if (!*behind) {
+        *behind = s == from;
+        return 0;
+    }
+    if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (s->off) return 0;
+    if (s->kind == SAMPI_LOGIT_BIAS || sampi_is_constraint(s)) return -1; /* may end in an error */
+    return sampi_sets_p(s);
+}
+
+/* Can the view go on with this sampler? */
+static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
+{
+    const sampi_row *row = &view->row;
+    bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+    switch (s->kind) {
+        SAMPI_CASE_CONSTRAINT
+        case SAMPI_LOGIT_BIAS:
+        case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
+        case SAMPI_TEMP:
+        case SAMPI_TEMP_EXT:
+            return !view->drops || (!view->sorts && s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f));
+        case SAMPI_PENALTIES:
+        case SAMPI_DRY:
+        case SAMPI_TYPICAL:
+        case SAMPI_ADAPTIVE_P: return !view->sorts;
+        case SAMPI_MIROSTAT:
+        case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        case SAMPI_LOG_SOFTMAX:
+        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
+        default: return true;
+    }
+}
+
+/* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
+static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_t min_keep)
+{
+    if (!sampi_is_compact(row) || row->n > min_keep) return false;
+    return row->k->count(row->x, row->n, sampi_float_up(floor)) < row->n;
+}
+
+/* Is the array in order after s, which has made `row` of `before`, whose maximum is max? mu: as it was then. */
+static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *before, const sampi_sampler *s,
+                                        float max, float mu)
+{
+    double z;
+    switch (s->kind) {
+        case SAMPI_TOP_K:
+        case SAMPI_TAIL_FREE:
+        case SAMPI_TYPICAL:
+        case SAMPI_TOP_P:
+        case SAMPI_TOP_H:
+        case SAMPI_MIN_K: SAMPI_CASE_DECAY
+        case SAMPI_SOFTMAX:
+        case SAMPI_MIROSTAT: return true;
+        case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+        case SAMPI_MIROSTAT_V2:
+            if (row->n > 1) return false;
+            z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
+            return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
+        default: return false;
+    }
+}
+
+/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
+   function; if it is not SAMP_OK the row tells how the array is to be written. */
+static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const sampi_kind kind = s->kind;
+    sampi_row *row = &view->row;
+    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    sampi_row before = *row;
+    bool behind = false, selects = flags & SAMPI_SELECTS, is_xtc = kind == SAMPI_XTC,
+         is_typical = kind == SAMPI_TYPICAL;
+    bool shows = (sampi_sets_p(s) || is_xtc) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    float max = sampi_row_max(row), mu = s->now.mu;
+    size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
+    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
+    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
+    if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
+    int status = kind == SAMPI_SOFTMAX ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    if (status) return status;
+    if (is_xtc) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
+    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || kind == SAMPI_MIROSTAT ||
+                   kind == SAMPI_MIROSTAT_V2 || (is_xtc && n);
+    view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
+    if (is_typical) {
+        view->order.score = sampi_typical_score;
+        view->order.max = max;
+        view->order.mean = (double)sums.s / (double)sums.z;
+    }
+    bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
+    if (shows || selects || is_short || is_typical || kind == SAMPI_SOFTMAX)
+        sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
+    return SAMP_OK;
+}

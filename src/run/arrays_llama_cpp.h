@@ -1,0 +1,291 @@
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
+   for the first term half way between two sums, after which both are even. */
+static double sampi_llama_odd_sum(const float *e, double sum, double d)
+{
+    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
+    double a = sum, b = up;
+    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
+    return d + (b - a - ulp);
+}
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
+   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
+   tiles are added at once. */
+static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
+{
+    double sum = 0.0;
+    for (size_t at = 0, len; at < n; at += len, tile += 4) {
+        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
+        const float *x = e + at;
+        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
+        bool whole = len == 4 * SAMPI_TILE;
+        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
+            s0 += (double)x[i];
+            s1 += (double)x[i + SAMPI_TILE];
+            s2 += (double)x[i + 2 * SAMPI_TILE];
+            s3 += (double)x[i + 3 * SAMPI_TILE];
+        }
+        const double s[4] = { s0, s1, s2, s3 };
+        for (size_t k = 0; whole && k < 4; k++) {
+            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
+            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
+        }
+        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
+        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
+        if (whole) sum = to;
+    }
+    return sum;
+}
+
+/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+{
+    double run = 0.0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= want) break;
+    }
+    return (samp_token)i;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
+    float max = sampi_row_max(row), *e = row->work->logits;
+    size_t n = view->cur->size, next = 0;
+    sampi_pieces it;
+    if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (row->k->count(l, len, -FLT_MAX))
+            (void)row->expf(l, len, 1.0f, max, e + at);
+        else
+            memset(e + at, 0, len * sizeof *e); /* all masked */
+    }
+    row->sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+}
+
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
+   gives it; tile [tiles]: what that is behind each tile. Returns the sum. */
+static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
+{
+    const sampi_kernels *k = sampi_use();
+    const samp_token_data_array *cur = view->cur;
+    float *x = view->work->own, *e = view->work->logits;
+    (void)k->fetch(cur->data, SAMPI_CANDIDATE, NULL, 0, cur->size, x);
+    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
+    double sum = sampi_llama_sum_tiles(e, cur->size, tile);
+    k->put(cur->data, cur->size, x, e, sum);
+    return sum;
+}
+
+/* Keys of candidates with what else they have to go along: the id, times two, and one more for a logit of -0. */
+static SAMPI_HOT void sampi_pack_keys(const samp_token_data *d, size_t n, uint64_t *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &d[i].logit, 4);
+        to[i] = (uint64_t)sampi_falling_key(d[i].logit) << 32 | (uint32_t)d[i].id << 1 | (bits == 0x80000000u);
+    }
+}
+
+/* Their logits. */
+static SAMPI_HOT void sampi_unpack_keys(const uint64_t *from, size_t n, float *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        x[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(from[i] >> 32)));
+        if (from[i] & 1) x[i] = -0.0f;
+    }
+}
+
+/* xtc that does cut, of an array that is no view: in order, and what is left has p of all. */
+static SAMPI_COLD void sampi_view_xtc_cut(const sampi_view *view, const sampi_sampler *s)
+{
+    const sampi_kernels *k = sampi_use();
+    const sampi_work *work = view->work;
+    samp_token_data_array *cur = view->cur;
+    uint64_t *key = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    float *x = work->own, *e = work->logits;
+    size_t above = 0, n = cur->size;
+    sampi_pack_keys(cur->data, n, work->w);
+    sampi_sort_keys(work->w, key, n);
+    sampi_unpack_keys(key, n, x);
+    (void)sampi_expf_of(view->work, k)(x, n, 1.0f, x[0], e);
+    double sum = (double)sampi_add(e, n, 0.0f);
+    while (above < n && (float)((double)e[above] / sum) >= s->u.xtc.t && !sampi_masked(x[above])) above++;
+    size_t cut = above < 2 || n - (above - 1) < s->u.xtc.min_keep ? 0 : above - 1;
+    cur->size = n - cut;
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].id = (samp_token)((uint32_t)key[cut + i] >> 1);
+    k->put(cur->data, cur->size, x + cut, e + cut, sum);
+}
+
+/* dist, of a long sorted array. */
+static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    double *tile = (double *)(void *)view->work->sum;
+    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
+        sampi_check(cur))
+        return false;
+    view->ordinal[s->kind]++;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
+    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    return true;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    view->ordinal[SAMPI_CHAIN] = 1; /* as in sampi_run */
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
+        status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
+    else
+        status = sampi_run_llama(row, s, true);
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        const bool is_xtc = s->kind == SAMPI_XTC;
+        sampi_close_view(view, NULL, -1);
+        if (is_xtc) status = SAMP_OK;
+        if (is_xtc && sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p)
+            sampi_view_xtc_cut(view, s);
+        else
+            sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    errno = before;
+    if (status) return status;
+    view->sorts = row->by_order;
+    view->ordinal[s->kind]++;
+    if (row->cur.data && view->is_open)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
+/* One sampler that is no chain and not a user's, through a view or step by step. */
+static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
+{
+    const uint64_t position = view->outer->position;
+    int status = SAMP_OK;
+    if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, s);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
+    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
+    if (status || s->off) return status;
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
+    if (status) sampi_close_view(view, NULL, -1);
+    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
+}
+
+/* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
+static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    sampi_close_view(view, NULL, -1);
+    int status = samp_status(&s->base, NULL);
+    view->ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
+    if (!status) status = sampi_call_custom(s, cur);
+    if (status) return status;
+    if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
+        return SAMP_OK;
+    view->is_open = false;
+    return sampi_check_left(s, cur);
+}
+
+static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
+{
+    int status = SAMP_OK;
+    if (sampi_is_custom(s)) return sampi_view_custom(view, s);
+    if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
+    for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
+    return status;
+}
+
+static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *work, samp_token_data_array *cur)
+{
+    sampi_view view;
+    memset(&view, 0, sizeof view);
+    view.outer = outer;
+    view.work = work;
+    view.cur = cur;
+    return view;
+}
+
+static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                          samp_token_data_array *cur, const uint32_t *ordinal)
+{
+    sampi_view view = sampi_make_view(job->s, job->work, cur);
+    int status = SAMP_OK;
+    memcpy(view.ordinal, ordinal, sizeof view.ordinal);
+    for (int i = from; i < n && !status; i++)
+        status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
+                                            : sampi_run(member[i], cur, job->s->position, view.ordinal);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return status;
+}
+
+/* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
+static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
+{
+    const unsigned kinds = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY;
+    bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
+    return !s->off && is_dense && kinds >> s->kind & 1;
+}
+
+/* As in the steps, the array is checked before anything is counted as an edit or written. */
+SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_view view = sampi_make_view(s, &s->work, cur);
+    view.ordinal[SAMPI_CHAIN] = s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
+    bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
+    if (status == SAMPI_DECLINED) status = sampi_check(cur);
+    if (status) return status;
+    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    sampi_moves(s);
+    sampi_save_state(s);
+    status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return sampi_end_draw(s, status);
+}

@@ -1,0 +1,81 @@
+/* ================================================================================================== >>verify
+   samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
+   and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
+   comes out. For the ratio test the draw itself is another one: sampi_draw asks s->draft for it (see >>selection), so
+   that what follows a draw, such as mirostat's mu, sees the token that was taken.
+
+   The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
+   before a row is sampled, and must be NULL in all of them when samp_verify returns. */
+
+/* Tokens and ids within the vocabulary, probabilities within [0, 1]: all rows are looked at before anything is drawn,
+   so that a bad draft changes no state. Reads only. */
+static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
+{
+    if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
+    if (draft->n && !draft->tokens) return SAMP_E_NULL;
+    if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    for (size_t i = 0; i < draft->n; i++)
+        if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* does not look at the probabilities */
+    if (draft->ids && !draft->probs) return SAMP_E_NULL;
+    if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
+    size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
+    for (size_t i = 0; i < n_ids; i++)
+        if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
+    size_t n_probs = draft->probs ? draft->n * (draft->ids ? draft->n_top : n_vocab) : 0;
+    for (size_t i = 0; i < n_probs; i++) {
+        if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
+        if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
+   ratio test knows Philox only. */
+static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
+{
+    bool philox = s->rng == SAMP_RNG_PHILOX;
+    int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
+    for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    s->draft = draft;
+    return philox;
+}
+
+/* Row i of a draft, i < n. */
+static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    sampi_draft row;
+    row.token = draft->tokens[i];
+    row.probs = draft->probs ? draft->probs + i * n_row : NULL;
+    row.ids = draft->ids ? draft->ids + i * n_row : NULL;
+    row.n_top = n_row;
+#ifdef SAMPLING_DRAFTS_DECLARED
+    row.test = NULL;
+#endif
+    return row;
+}
+
+/* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
+   has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
+SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    bool ratio = method == SAMP_VERIFY_RATIO;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    size_t accepted = 0;
+    for (; accepted < draft->n; accepted++) {
+        sampi_draft row = sampi_draft_row(draft, accepted, n_vocab);
+        if (ratio) sampi_set_draft(s, &row);
+        out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+        if (out[accepted] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    if (accepted == draft->n) out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+    for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
+    return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
+}

@@ -1,0 +1,125 @@
+/* ---- writing the array ---- */
+
+/* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
+   f32 for it, so pieces of equal keys are put in order behind it. */
+static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+{
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    if (n <= SAMPI_FEW) {
+        sampi_sort_part(order, d, n, n, 64);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
+        from[i] = (uint64_t)sampi_falling_key(x) << 32 | i;
+    }
+    sampi_sort_keys(from, to, n);
+    from = to; /* where they are now */
+    samp_token_data *sorted = (samp_token_data *)(void *)work->w;
+    for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
+    memcpy(d, sorted, n * sizeof *d);
+    for (size_t i = 0, end; order->score && i < n; i = end) {
+        for (end = i + 1; end < n && from[end] >> 32 == from[i] >> 32;) end++;
+        sampi_sort_part(order, d + i, end - i, end - i, 64);
+    }
+}
+
+/* Are candidates masked that the row has not? */
+static bool sampi_is_sparse(const sampi_view *view)
+{
+    return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
+}
+
+/* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
+static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
+                                              size_t *next)
+{
+    const sampi_row *row = &view->row;
+    if (sampi_is_compact(row) && !sampi_is_sparse(view)) return row->x + at;
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
+    for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
+        it->buf[(size_t)row->id[*next] - at] = row->x[*next];
+    return it->buf;
+}
+
+/* The sum of the weights of the n candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
+   nearly all are left; else NULL. */
+static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, float max, double **e_out)
+{
+    const sampi_row *row = &view->row;
+    double *e = (double *)(void *)row->work->w;
+    bool is_free = (const void *)row->x != row->work->w;
+    sampi_pieces it;
+    uint64_t z = 0;
+    size_t next = 0;
+    *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
+    if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
+    sampi_start(&it, row);
+    for (size_t at = 0, len; at < n; at += len) {
+        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        z += row->k->weights(sampi_view_tile(view, &it, at, len, &next), len, max, NULL, e + at);
+    }
+    return z;
+}
+
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
+   e: what sampi_view_exps made of them, or NULL. */
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums, const double *e)
+{
+    const sampi_row *row = &view->row;
+    samp_token_data *d = view->cur->data;
+    float p[SAMPI_TILE + 16];
+    double own[SAMPI_TILE + 16];
+    sampi_pieces it;
+    size_t next = 0;
+    bool is_sparse = sampi_is_sparse(view);
+    sampi_start(&it, row);
+    for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (is_sparse && next == before)
+            memset(p, 0, sizeof p); /* all masked */
+        else if (sums) {
+            if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
+            row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
+        }
+        if (row->sum > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        else
+            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
+    }
+}
+
+/* Write the array. sums: p comes from these, or, with the candidate at `index` selected (-1: none was), from those of
+   what is left then; NULL: p stays. */
+static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp_token index)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    samp_token_data *d = cur->data;
+    samp_token id = index < 0 ? -1 : d[index].id;
+    size_t n = cur->size;
+    double *e = NULL;
+    if (!view->is_open) return;
+    view->is_open = false;
+    if (view->drops) {
+        sampi_compact(row);
+        n = row->n;
+    }
+    if (sums && index >= 0) {
+        sums->max = sampi_row_max(row);
+        sums->z = sampi_view_exps(view, n, sums->max, &e);
+    }
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
+        sampi_write_view(view, n, sums, e);
+    else
+        for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
+    cur->size = n;
+    if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
+    cur->sorted = view->sorts && !view->order.score;
+    if (index < 0) return;
+    cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
+}

@@ -1,0 +1,72 @@
+/* ---- adaptive_p (MrJackSpade) ----
+   It steers the probability of the chosen tokens to a target: logits become a function of |p - aim| that is largest
+   where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
+   the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
+
+/* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
+static void sampi_adaptive_p_reset(sampi_sampler *s)
+{
+    s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
+    s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
+}
+
+/* The target of this draw, moved against the average so far. */
+static float sampi_aim(float target, float sum, float total)
+{
+    float aim = target + target - sum / total;
+    if (aim < 0.0f) return 0.0f;
+    return aim > 1.0f ? 1.0f : aim;
+}
+
+static float sampi_adaptive_p_aim(const sampi_sampler *s)
+{
+    return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
+}
+
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    return sampi_add_to_product(sampi_roundf(decay * sum), x);
+}
+
+/* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
+   once more when the token is known. The order is lost. In both arithmetics. */
+static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    float aim = sampi_adaptive_p_aim(s);
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+        d[i].p = l;
+    }
+}
+
+/* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
+   and for whoever looks at p. */
+static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    sampi_adapt(s, cur);
+    cur->sorted = false;
+    sampi_draw(s, cur);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p is the old logit still */
+    sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+/* Another token than the selected one, as after a rejected draft, teaches nothing. */
+static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
+{
+    if (token == s->now.pending) {
+        float decay = s->u.adaptive.decay;
+        s->u.adaptive.sum = sampi_decay(s->u.adaptive.sum, decay, s->now.pending_p);
+        s->u.adaptive.total = sampi_decay(s->u.adaptive.total, decay, 1.0f);
+    }
+    s->now.pending = -1;
+}

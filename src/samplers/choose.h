@@ -1,0 +1,58 @@
+/* ---- which candidate a random number falls on ---- */
+
+/* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
+typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
+
+/* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
+static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, const void *draw, int64_t lo,
+                             int64_t hi, int shift, uint64_t *sum)
+{
+    const samp_token_data *d = cur->data;
+    memset(sum, 0, 256 * sizeof *sum);
+    for (size_t i = 0; i < cur->size; i++)
+        if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
+}
+
+/* The index of the candidate with the smallest id such that the masses of all ids up to it sum to more than t; t is
+   below the sum of all. Instead of sorting by id it goes digit by digit of the id, 8 bits at a time, the highest
+   first: at most four passes over an array in any order. */
+static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
+{
+    const samp_token_data *d = cur->data;
+    int64_t lo = d[0].id, hi = d[0].id;
+    int shift = 0;
+    for (size_t i = 1; i < cur->size; i++) {
+        if (d[i].id < lo) lo = d[i].id;
+        if (d[i].id > hi) hi = d[i].id;
+    }
+    while ((hi - lo) >> shift > 255) shift += 8;
+    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+        uint64_t sum[256];
+        int digit = 0;
+        sampi_sum_digits(cur, mass, draw, lo, hi, shift, sum);
+        while (sum[digit] <= t) {
+            t -= sum[digit];
+            digit++;
+        }
+        lo += (int64_t)digit << shift;
+        hi = lo + ((int64_t)1 << shift) - 1;
+    }
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
+        if (d[i].id != lo) continue;
+        uint64_t m = mass(draw, &d[i]);
+        if (t < m) return i;
+        t -= m;
+    }
+}
+
+/* As sampi_mass wants it. */
+static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
+{
+    return sampi_envelope(*(const float *)max, d->logit);
+}
+
+/* The proposal of sampi_draw. */
+static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+{
+    return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
+}

@@ -1,0 +1,316 @@
+/* ---- dry ("don't repeat yourself") ----
+   A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
+   base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
+   then heads.
+
+   A breaker is a text across which no repetition is seen ("\n", or a word before each speaker's turn). In tokens it
+   may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
+   a beginning of one; its tail is what remains of the breaker, in tokens. */
+
+#define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+
+/* How much of a breaker counts: the constructor counts tails with the same bound. */
+static size_t sampi_breaker_length(const char *text)
+{
+    size_t n = strlen(text);
+    return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
+}
+
+/* The longest token that text [n] begins with, and its length in *n_best (0: none). */
+static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
+{
+    samp_token best = -1;
+    *n_best = 0;
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len;
+        const char *bytes = v->token_bytes(v, t, &len);
+        if (len <= *n_best || len > n || memcmp(bytes, text, len) != 0) continue;
+        *n_best = len;
+        best = t;
+    }
+    return best;
+}
+
+/* A tail's text to tokens, by the vocabulary's tokenizer or by greedy longest match: out [<= n_max] and how many, or
+   -1 if no tokens spell it. What is longer than n_max is cut off. */
+static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    int32_t n_out = 0;
+    if (v->tokenize) {
+        n_out = v->tokenize(v, text, n, out, n_max);
+        if (n_out > n_max) n_out = n_max;
+        return n_out > 0 ? n_out : -1;
+    }
+    while (n > 0 && n_out < n_max) {
+        size_t len;
+        samp_token token = sampi_longest_token(v, text, n, &len);
+        if (len == 0) return -1;
+        out[n_out] = token;
+        n_out++;
+        text += len;
+        n -= len;
+    }
+    return n_out;
+}
+
+/* Is there a part within a text? Both may hold any bytes, zeros too, so this is not strstr. */
+static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
+{
+    for (size_t i = 0; i + n_part <= n; i++)
+        if (memcmp(text + i, part, n_part) == 0) return true;
+    return false;
+}
+
+/* One more head, written only if there is a list to write to; returns how many there are then. */
+static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
+{
+    if (heads) {
+        heads[n].token = token;
+        heads[n].tail = tail;
+    }
+    return n + 1;
+}
+
+/* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
+   in order of ids, and return how many. Tails are numbered through all
+   breakers, one for each proper suffix, hence tails_before. A token may give several heads. sampi_dry_prepare calls it
+   with heads NULL, to count them before there is room; sampi_dry_build then has it write them. */
+static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
+                                         sampi_head *heads)
+{
+    size_t n = 0;
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len;
+        const char *bytes = v->token_bytes(v, t, &len);
+        int32_t tails_before = 0;
+        for (size_t b = 0; b < n_breakers; b++) {
+            size_t n_text = sampi_breaker_length(breaker[b]);
+            if (sampi_contains(bytes, len, breaker[b], n_text)) {
+                n = sampi_add_head(heads, n, t, -1);
+            } else {
+                for (size_t k = 1; k < n_text && k <= len; k++)
+                    if (memcmp(bytes + len - k, breaker[b], k) == 0)
+                        n = sampi_add_head(heads, n, t, tails_before + (int32_t)k - 1);
+            }
+            tails_before += (int32_t)n_text - 1;
+        }
+    }
+    return n;
+}
+
+/* [n_heads], sorted by token: behind the tails in part 3. */
+static sampi_head *sampi_dry_head(const sampi_sampler *s)
+{
+    return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
+}
+
+/* [n_from], behind the heads. */
+static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
+{
+    return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
+}
+
+/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
+   vocabulary for each. */
+static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+{
+    const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
+    bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == w;
+    if (same && w)
+        same = v->n_vocab == w->n_vocab && v->token_bytes == w->token_bytes && v->tokenize == w->tokenize &&
+               v->user == w->user;
+    for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
+        const char *text = sampi_dry_text(s)[b], *other = t->u.dry.from[b];
+        size_t n = sampi_breaker_length(other);
+        same = strlen(text) == n && memcmp(text, other, n) == 0;
+    }
+    return same;
+}
+
+/* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
+static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
+{
+    const samp_vocab *v = s->u.dry.vocab;
+    sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
+    const sampi_sampler *like = s->u.dry.like;
+    s->u.dry.like = NULL;
+    if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
+        const char *text = s->u.dry.from[b];
+        size_t n = sampi_breaker_length(text);
+        memcpy(sampi_dry_text(s)[b], text, n);
+        for (size_t k = 1; k < n; k++, tail++)
+            tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
+    }
+    if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    s->u.dry.from = NULL;
+}
+
+/* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
+static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
+{
+    return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
+}
+
+/* The first head with this token; heads are sorted by token. */
+static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
+{
+    return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
+}
+
+/* Do the tokens after the one `back` places ago go on with this tail? */
+static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
+{
+    for (int32_t k = 0; k < tail->n; k++)
+        if (tail->token[k] != sampi_dry_token(s, back - 1 - k)) return false;
+    return true;
+}
+
+/* The length of the longest tail that a breaker beginning `back` places ago has there: 0 if the token contains one,
+   -1 if none is complete. */
+static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
+{
+    const sampi_head *head = sampi_dry_head(s);
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    samp_token token = sampi_dry_token(s, back);
+    int32_t longest = -1;
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        SAMPI_COUNT_STEPS(1);
+        bool whole = head[h].tail < 0;
+        int32_t len = whole ? 0 : tail[head[h].tail].n;
+        if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
+        if (whole || sampi_dry_tail_follows(s, &tail[head[h].tail], back)) longest = len;
+    }
+    return longest;
+}
+
+/* An empty window, and no breaker in it. */
+static void sampi_dry_reset(sampi_sampler *s)
+{
+    s->u.dry.ring.size = s->u.dry.ring.head = 0;
+    s->u.dry.settled = -1;
+    s->u.dry.settled_tail = 0;
+}
+
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
+   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
+   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+static void sampi_dry_settle(sampi_sampler *s, int32_t back)
+{
+    int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
+    if (tail < 0) return;
+    s->u.dry.settled = back;
+    s->u.dry.settled_tail = tail;
+}
+
+/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
+   token is drawn. */
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+    if (s->u.dry.settled >= 0 && ++s->u.dry.settled >= (int32_t)s->u.dry.ring.size) s->u.dry.settled = -1;
+    sampi_dry_settle(s, SAMPI_TAIL_MAX);
+}
+
+/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
+static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
+        int32_t tail = sampi_dry_breaker_at(s, back);
+        if (tail >= 0) return back - tail;
+    }
+    return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
+}
+
+/* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
+   the Z algorithm (Gusfield 1997) over the text read from its end, n steps in all. What it has matched farthest,
+   [left, right), equals the newest right - left tokens, so inside of it a length found before can be taken over. */
+static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
+{
+    int32_t left = 0, right = 0;
+    for (int32_t k = 1; k < n; k++) {
+        SAMPI_COUNT_STEPS(1);
+        if (k < right && length[k - left] < right - k) {
+            length[k] = length[k - left];
+            continue;
+        }
+        int32_t end = k < right ? right : k;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
+            SAMPI_COUNT_STEPS(1);
+            end++;
+        }
+        left = k;
+        right = end;
+        length[k] = end - k < limit ? end - k : limit;
+    }
+}
+
+/* Is this token a breaker itself? It is never punished then. */
+static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
+{
+    const sampi_head *head = sampi_dry_head(s);
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++)
+        if (head[h].tail < 0) return true;
+    return false;
+}
+
+/* How far the logit of a token falls, entry->count = the length of what it would repeat. The power is bounded so that
+   base^power stays within a float; for the random source of llama.cpp all is computed as there. The GPU's host calls
+   it too, and sends the results. */
+static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
+    const float ln_float_max = 88.7228391f;
+    float base = s->u.dry.base;
+    bool llama = s->rng == SAMP_RNG_MT19937;
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
+    if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
+    if (most > 0 && power > most) power = most;
+    double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
+    return (float)((double)s->u.dry.multiplier * factor);
+}
+
+/* As sampi_patch wants it; the fast path applies it to the tokens of the list alone. */
+static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
+}
+
+/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window], sorted
+   by token, and how many. Writes the list, which is mostly part 1, and part 2. Before each draw: by apply, or by the
+   fast path and the GPU's host in its place. */
+static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
+{
+    int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
+    if (n <= allowed) return 0;
+    int32_t limit = sampi_dry_limit(s, n), *length = (int32_t *)sampi_part(s, 2);
+    uint32_t n_list = 0;
+    if (limit < allowed) return 0;
+    sampi_dry_lengths(s, n, limit, length);
+    for (int32_t k = 1; k < n; k++) {
+        if (length[k] < allowed) continue;
+        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list++].count = length[k];
+    }
+    sampi_count_sort(list, n_list);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_list; i++) {
+        if (kept == 0 || list[kept - 1].token != list[i].token)
+            list[kept++] = list[i];
+        else if (list[kept - 1].count < list[i].count)
+            list[kept - 1].count = list[i].count;
+    }
+    return kept;
+}
+
+/* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
+static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    uint32_t n = sampi_dry_list(s, list);
+    int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
+    if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
+    if (s->rng == SAMP_RNG_MT19937 && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
+        cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
+    return SAMP_OK;
+}

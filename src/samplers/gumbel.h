@@ -1,0 +1,58 @@
+/* ---- gumbel ---- */
+#ifdef SAMPLING_GUMBEL_DECLARED
+
+/* A race under way: who leads, and the time that is to be beaten. */
+typedef struct sampi_race {
+    uint64_t seed, position;
+    uint32_t stream;
+    float max, logit; /* of all, of who leads */
+    samp_token id;
+    double time;
+    size_t index;
+} sampi_race;
+
+static sampi_race sampi_race_of(const sampi_sampler *s, float max)
+{
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+
+/* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
+   exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
+   runs does not matter. */
+SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
+{
+    uint64_t r[2];
+    double most = (double)sampi_envelope(race->max, logit) * 16384.0;
+    if (!(most > 0.0)) return;
+    sampi_random_of(race->seed, race->position, race->stream, (uint32_t)id, r);
+    double u = (double)(r[0] >> 12 << 1 | 1) * (1.0 / 9007199254740992.0);
+    if ((1.0 - u) * (1.0 - 1.0 / 1099511627776.0) > race->time * most) return;
+    double w = (double)sampi_weight(race->max, logit);
+    if (!(w > 0.0)) return;
+    double time = -sampi_ln(u) / w;
+    bool first = logit > race->logit || (logit == race->logit && id < race->id);
+    if (time > race->time || (time == race->time && !first)) return;
+    race->time = time;
+    race->logit = logit;
+    race->id = id;
+    race->index = index;
+}
+
+static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    bool tested = s->draft != NULL;
+#ifdef SAMPLING_DRAFTS_DECLARED
+    tested = tested && !sampi_leaves_draw(s, cur);
+#endif
+    if (tested) return sampi_dist_apply(s, cur);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_race race = sampi_race_of(s, sums.max);
+    for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);
+    cur->selected = (int64_t)race.index;
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+#endif /* SAMPLING_GUMBEL_DECLARED */

@@ -1,0 +1,79 @@
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}

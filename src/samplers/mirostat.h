@@ -1,0 +1,98 @@
+/* ---- mirostat (Basu et al. 2020) ----
+   It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
+   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
+   is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
+   */
+
+/* When a sampler is made and by samp_reset: of both versions. */
+static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
+
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
+   */
+static float sampi_mirostat_mu(float mu, float tau, float eta, double d, double z)
+{
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2(z / (double)SAMPI_ONE));
+    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
+}
+
+/* The same with a sampler's settings. The fast path calls it with both ends of an estimate of z: hence the double. */
+static float sampi_mirostat_next(const sampi_sampler *s, double d, double z)
+{
+    return sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
+}
+
+/* The end of both versions, after their cuts. */
+static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_select(s, cur);
+    double d = (double)sums.max - (double)cur->data[cur->selected].logit;
+    s->now.mu = sampi_mirostat_next(s, d, (double)sums.z);
+    return SAMP_OK;
+}
+
+/* Zipf's exponent by least squares through 0, from neighbours in order, i and i + 1: b = ln (p_i / p_i+1) against t =
+   ln ((i + 2) / (i + 1)). The exponent is tb / tt. */
+typedef struct sampi_zipf {
+    double tb, tt;
+} sampi_zipf;
+
+/* One pair of neighbours: their logits' difference is ln (p_i / p_i+1). In ascending i, since the sums are rounded.
+   */
+static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+{
+    double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
+    zipf->tb = SAMPI_FMA(t, b, zipf->tb);
+    zipf->tt = SAMPI_FMA(t, t, zipf->tt);
+}
+
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
+   clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
+static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
+{
+    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
+    double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
+    /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
+    double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
+    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
+    if (!(k < (double)n)) return n; /* more than there are, or no number */
+    return k >= 1.0 ? (size_t)k : 1;
+}
+
+/* The same with a sampler's settings and mu; here and on the fast path. */
+static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+{
+    return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
+}
+
+/* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
+static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
+    sampi_zipf zipf = { 0.0, 0.0 };
+    if (m > n) m = n;
+    sampi_sort(&SAMPI_BY_LOGIT, cur, m);
+    for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
+    sampi_cut_to_first(cur, sampi_zipf_keep(&zipf, s, n));
+    return sampi_mirostat_select(s, cur);
+}
+
+/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+static double sampi_surprise_floor(float mu, float max, double z)
+{
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
+}
+
+/* The same with a sampler's mu. */
+static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
+{
+    return sampi_surprise_floor(s->now.mu, max, z);
+}
+
+/* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
+static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
+    return sampi_mirostat_select(s, cur);
+}

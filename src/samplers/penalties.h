@@ -1,0 +1,50 @@
+/* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
+
+/* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
+static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
+
+/* An empty window. The parts keep their old contents, which the sizes leave out. */
+static void sampi_penalties_reset(sampi_sampler *s)
+{
+    s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
+}
+
+/* A token has left the window: one less of it. */
+static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
+{
+    sampi_count *list = sampi_penalties_list(s);
+    uint32_t i = sampi_count_find(list, s->u.penalties.n, token);
+    if (--list[i].count > 0) return;
+    s->u.penalties.n--;
+    memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+}
+
+/* The counts follow the window, so that apply need not look at the window at all. */
+static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
+{
+    samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
+    if (old >= 0) sampi_penalties_drop(s, old);
+    sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
+}
+
+/* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
+   subtraction itself; rounded, since the sum must not become an fma. */
+static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
+}
+
+/* The repetition penalty divides what is above 0 and multiplies what is below (Hugging Face's rule for CTRL's
+   penalty), so that with repeat > 1 it always makes a token less likely. */
+static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    if (sampi_masked(l)) return l;
+    l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
+    return sampi_finite(l - sampi_penalties_fall(s, entry));
+}
+
+static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_patch(s, cur, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
+    return SAMP_OK;
+}

@@ -1,0 +1,48 @@
+/* ---- smoothing, log_softmax ---- */
+
+static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
+
+/* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
+   in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
+static float sampi_smoothed(double top, double factor, double c, float l)
+{
+    double d = top - (double)l, square = sampi_round(sampi_round(d * d) * factor);
+    double bent = sampi_round(square * sampi_add_to_product64(sampi_round(c * d), 1.0 - c));
+    return sampi_finite((float)sampi_add_to_product64(-bent, top));
+}
+
+/* A logit that becomes ln p; all: the maximum and ln Z. */
+static float sampi_log_softmaxed(double all, float l) { return sampi_finite((float)((double)l - all)); }
+
+/* What all is; z: the sum of weights. */
+static double sampi_log_sum(float max, uint64_t z) { return (double)max + sampi_ln((double)z / (double)SAMPI_ONE); }
+
+/* The same for a tile, by the compiler's vectors, where none can be too large or small: for all below 2^100. */
+static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = (float)((double)x[i] - all);
+}
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. z, of log_softmax alone: the
+   sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
+static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
+{
+    double c = sampi_bend_of(s), top = (double)max + 0.0;
+    double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
+    char *at = (char *)l;
+    bool direct = z && stride == sizeof(float) && all < 1e30;
+    for (; direct && n >= SAMPI_TILE; n -= SAMPI_TILE, at += SAMPI_TILE * sizeof(float))
+        sampi_log_softmax_tile(all, (float *)(void *)at);
+    for (; n > 0; n--, at += stride) {
+        float *x = (float *)(void *)at;
+        if (!sampi_masked(*x)) *x = z ? sampi_log_softmaxed(all, *x) : sampi_smoothed(top, factor, c, *x);
+    }
+}
+
+static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t z = s->kind == SAMPI_LOG_SOFTMAX ? sampi_sum(cur).z : 0;
+    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, z, &cur->data->logit, sizeof *cur->data, cur->size);
+    sampi_recheck_order(cur);
+    return SAMP_OK;
+}

@@ -1,0 +1,35 @@
+/* ---- random numbers of a sampler ----
+   Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
+   numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
+
+/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
+   what is passed by address there must end up in registers. */
+SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
+{
+    uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
+    sampi_philox(counter, key, out);
+    r[0] = (uint64_t)out[1] << 32 | out[0];
+    r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+static SAMPI_CALLED void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt,
+                                           uint64_t r[2])
+{
+    sampi_random_of(seed, position, stream, attempt, r);
+}
+
+SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
+{
+    uint64_t r[2];
+    sampi_random_bits(seed, i, UINT32_MAX, 0, r);
+    return r[0];
+}
+
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
+static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
+
+/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+{
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
+}

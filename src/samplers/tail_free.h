@@ -1,0 +1,73 @@
+/* ---- tail_free (Bricken 2019) ----
+   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
+   a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
+   units of weight; a sum of a_i that is next to nothing counts every a_i as the same, as the original does. */
+
+static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+/* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
+static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
+{
+    return (double)total * 1000000.0 < (double)z;
+}
+
+/* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
+typedef struct sampi_bends {
+    const samp_token_data *d;
+    float max;
+    size_t i;
+    uint64_t w[2];
+} sampi_bends;
+
+/* The array must be sorted and have two candidates; it must not change during the walk. */
+static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
+{
+    bends->d = cur->data;
+    bends->max = max;
+    bends->i = 0;
+    for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
+}
+
+/* a_i, and on to i + 1; there must be an i + 2. */
+static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
+{
+    uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
+    uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
+    bends->w[0] = bends->w[1];
+    bends->w[1] = w2;
+    bends->i++;
+    return bend;
+}
+
+/* How many of the row are left, min_keep and what lies before the cut at least; all if nothing exceeds the share. */
+static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
+                                   size_t min_keep)
+{
+    uint64_t total = 0, run = 0;
+    size_t last = sums->n - 2; /* the a_i are 0 .. last - 1 */
+    sampi_bends bends;
+    sampi_bends_begin(&bends, cur, sums->max);
+    while (bends.i < last) total += sampi_bends_next(&bends);
+    bool flat = sampi_tail_is_flat(total, sums->z);
+    uint64_t limit = sampi_mulhi(share, flat ? last : total);
+    sampi_bends_begin(&bends, cur, sums->max);
+    for (size_t i = 0; i < last; i++) {
+        run += flat ? 1 : sampi_bends_next(&bends);
+        if (run <= limit) continue;
+        size_t keep = i > min_keep ? i : min_keep;
+        return keep < sums->n ? keep : sums->n;
+    }
+    return sums->n;
+}
+
+/* p is set for all before the cut, so it is the probability among all tokens. */
+static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &sums);
+    if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
+    return SAMP_OK;
+}

@@ -1,0 +1,62 @@
+/* ============================================================================================= >>temperature
+   temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
+   stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
+   all but the first in order are masked.
+
+   The one thing to know: T is made into a factor 1 / T, rounded to f32, and each logit is one product rounded to f32.
+   The fast path carries that factor along instead of multiplying (sampi_row's r), so it must be the same product. */
+
+/* Mask all but the candidate at `best`. */
+static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+{
+    for (size_t i = 0; i < cur->size; i++)
+        if (i != best) cur->data[i].logit = -INFINITY;
+}
+
+/* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
+static void sampi_scale(samp_token_data_array *cur, float t)
+{
+    if (t >= SAMPI_TEMP_MIN) {
+        float factor = 1.0f / t;
+        for (size_t i = 0; i < cur->size; i++)
+            if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
+    } else {
+        sampi_mask_but(cur, sampi_argmax(cur));
+    }
+    sampi_recheck_order(cur);
+}
+
+static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
+   0, to t + delta, for the entropy ln n of n equal tokens. With the settings as arguments, as a GPU has no sampler.
+   */
+static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+{
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
+}
+
+/* The same with a sampler's settings; the fast path calls it with its own sums. */
+static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
+{
+    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
+}
+
+/* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
+static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float t = s->u.temp.t;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_sums sums = sampi_sum(cur);
+        if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
+        t = sampi_temp_of(s, &sums);
+    }
+    sampi_scale(cur, t);
+    return SAMP_OK;
+}

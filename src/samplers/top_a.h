@@ -1,0 +1,49 @@
+/* ---- top_a, p_less, epsilon, eta ----
+   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
+
+/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
+   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
+{
+    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
+    if (kind == SAMPI_ETA) {
+        double bound = SAMPI_FMA(ln_p, 0.5,
+                                 -(more / z)); /* the half is exact: fused by us, not as a compiler likes */
+        if (bound < down) down = bound;
+    }
+    return (double)max + (down < 0.0 ? down : 0.0);
+}
+
+/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+static uint64_t sampi_squares(const uint64_t *w, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (w[i] >> 20) * (w[i] >> 20);
+    return sum;
+}
+
+/* What the threshold needs beside z. */
+static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+{
+    uint64_t w[SAMPI_TILE + 16], squares = 0;
+    float x[SAMPI_TILE];
+    if (kind != SAMPI_P_LESS) return sums->s;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->weights(x, n, sums->max, w, NULL);
+        squares += sampi_squares(w, n);
+    }
+    return squares;
+}
+
+static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    size_t min_keep = s->u.cut.min_keep;
+    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
+    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
+    return SAMP_OK;
+}

@@ -1,0 +1,32 @@
+/* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
+   Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
+   more than p; of the order by logit, p at least. */
+
+/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
+   - l under p. The fast path sorts by it too. */
+static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
+{
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
+}
+
+/* More than p, so one unit of mass above the share rounded down. */
+static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    sampi_order by_score;
+    by_score.score = sampi_typical_score;
+    by_score.max = sums.max;
+    by_score.mean = (double)sums.s / (double)sums.z;
+    uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+/* p at least, so the share rounded up. */
+static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    return SAMP_OK;
+}

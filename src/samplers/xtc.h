@@ -1,0 +1,32 @@
+/* ---- xtc, "exclude top choices" ---- */
+
+/* Does this candidate have a probability of t, that is the mass `required`? */
+static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+{
+    return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
+}
+
+/* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
+   min_keep, nothing is dropped. The position's number is used up either way. */
+static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2];
+    if (cur->size < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or it would be off */
+    size_t above = 0, last = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
+        if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
+        above++;
+    }
+    if (above < 2 || sums.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    sampi_set_p(cur, &sums);
+    size_t kept = 0;
+    for (size_t i = 0; i < cur->size; i++)
+        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
+    cur->size = kept;
+    return SAMP_OK;
+}

@@ -1,0 +1,336 @@
+#include "api/opening.h"
+#ifndef SAMPLING_H
+#define SAMPLING_H
+
+#include "api/config.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "api/types.h"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+#if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
+#define SAMPLING_DECLARED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ===================================================================================================== >>api */
+#include "api/sample.h"
+#include "api/chains.h"
+#include "api/samplers.h"
+
+#ifdef SAMPLING_GUMBEL
+#define SAMPLING_GUMBEL_DECLARED
+#include "api/gumbel.h"
+#endif
+
+#include "api/operator.h"
+
+#ifdef SAMPLING_KV
+#define SAMPLING_KV_DECLARED
+#include "api/kv.h"
+#endif /* SAMPLING_KV */
+
+#ifdef SAMPLING_LLAMA
+#define SAMPLING_LLAMA_DECLARED
+#include "api/llama_cpp.h"
+#endif /* SAMPLING_LLAMA */
+
+#if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
+#include "api/text_error.h"
+#endif
+
+#ifdef SAMPLING_GRAMMAR
+#define SAMPLING_GRAMMAR_DECLARED
+#include "api/grammar.h"
+#endif /* SAMPLING_GRAMMAR */
+
+#ifdef SAMPLING_SHARDS
+#define SAMPLING_SHARDS_DECLARED
+#include "api/shards.h"
+#endif /* SAMPLING_SHARDS */
+
+#ifdef SAMPLING_PEERS
+#define SAMPLING_PEERS_DECLARED
+#include "api/peers.h"
+#endif /* SAMPLING_PEERS */
+
+#ifdef SAMPLING_DRAFTS
+#define SAMPLING_DRAFTS_DECLARED
+#include "api/drafts.h"
+#endif /* SAMPLING_DRAFTS */
+
+#ifdef SAMPLING_CONSTRAINTS
+#define SAMPLING_CONSTRAINTS_DECLARED
+#include "api/constraints.h"
+#endif /* SAMPLING_CONSTRAINTS */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_DECLARED */
+
+#include "api/parts.h"
+
+/* ------------------------------------------------ Stop here if you only want to use the library. */
+
+#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
+#define SAMPI_ONCE
+
+#include "base/switches.h"
+#include "base/random.h"
+#include "base/exact.h"
+#include "base/bits128.h"
+#include "base/elements.h"
+#include "kernels/contract.h"
+#include "kernels/scalar.h"
+#include "kernels/sets.h"
+
+#endif /* SAMPLING_IMPLEMENTATION, its first part */
+
+#ifdef SAMPI_W
+#include "kernels/vectors.h"
+
+#if SAMPI_W == 16 /* avx512 */
+
+#include "kernels/avx512.h"
+
+#elif SAMPI_W == 8 /* avx2 */
+
+#include "kernels/avx2.h"
+
+#elif SAMPI_SSE2 /* sse2 */
+
+#include "kernels/sse2.h"
+
+#elif SAMPI_NEON /* neon */
+
+#include "kernels/neon.h"
+
+#elif SAMPI_WASM /* wasm */
+
+#include "kernels/wasm.h"
+
+#else /* generic */
+
+#include "kernels/generic.h"
+#endif
+
+#include "kernels/shared.h"
+#include "kernels/passes.h"
+
+#undef V
+#undef SAMPI_T
+#undef SAMPI_TIDY
+#undef SAMPI_X86
+#endif /* SAMPI_W */
+
+#if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
+#define SAMPI_TWICE
+
+#include "kernels/dispatch.h"
+#include "core/array.h"
+#include "core/table.h"
+#include "core/record.h"
+#include "core/fields.h"
+#include "core/owners.h"
+#include "core/making.h"
+#include "core/windows.h"
+#include "samplers/logit_bias.h"
+#include "samplers/penalties.h"
+#include "samplers/dry.h"
+#include "samplers/top_n_sigma.h"
+#include "samplers/tail_free.h"
+#include "samplers/typical_top_p.h"
+#include "samplers/min_p.h"
+#include "samplers/top_a.h"
+#include "samplers/top_h_min_k.h"
+#include "samplers/streams.h"
+#include "samplers/xtc.h"
+#include "samplers/temperature.h"
+#include "samplers/smoothing.h"
+#include "samplers/selection.h"
+#include "samplers/choose.h"
+#include "samplers/ratio.h"
+#include "samplers/draw.h"
+#include "samplers/gumbel.h"
+#include "samplers/mirostat.h"
+#include "samplers/adaptive_p.h"
+#include "samplers/llama_cpp/head.h"
+#include "samplers/llama_cpp/truncation.h"
+#include "samplers/llama_cpp/temperature.h"
+#include "samplers/llama_cpp/selection.h"
+#include "samplers/infill.h"
+#include "config/describe.h"
+#include "config/params.h"
+#include "config/constructors.h"
+#include "config/from_params.h"
+#include "config/orders.h"
+#include "config/numbers.h"
+#include "config/set.h"
+#include "config/tell.h"
+#include "config/settings.h"
+#include "life/rollback.h"
+#include "life/chain.h"
+#include "life/members.h"
+#include "life/update.h"
+#include "life/copy.h"
+#include "rows/row.h"
+#include "rows/pieces.h"
+#include "rows/thresholds.h"
+#include "rows/compact.h"
+#include "rows/sums.h"
+#include "rows/changes.h"
+#include "rows/cuts.h"
+#include "rows/typical.h"
+#include "rows/tail_free.h"
+#include "rows/selecting.h"
+#include "rows/mirostat.h"
+#include "rows/llama_cpp/sums.h"
+#include "rows/llama_cpp/samplers.h"
+#include "rows/plan.h"
+#include "rows/logprobs.h"
+#include "rows/draw.h"
+#include "run/sample.h"
+#include "run/apply.h"
+#include "run/writing.h"
+#include "run/arrays.h"
+#include "run/arrays_llama_cpp.h"
+#include "run/verify.h"
+#include "run/batch.h"
+#include "life/state.h"
+#include "life/state_fields.h"
+#include "life/state_kinds.h"
+#include "core/kinds.h"
+#include "operator/weights.h"
+#include "operator/search.h"
+#include "operator/run.h"
+
+#ifdef SAMPLING_KV_DECLARED
+#include "kv/cells.h"
+#include "kv/making.h"
+#include "kv/slot.h"
+#include "kv/sequences.h"
+#include "kv/data.h"
+#include "kv/update.h"
+#include "kv/state.h"
+
+#endif /* SAMPLING_KV_DECLARED */
+
+#ifdef SAMPLING_LLAMA_DECLARED
+#include "llama_cpp/functions.h"
+#include "llama_cpp/object.h"
+#include "llama_cpp/vocabulary.h"
+
+#endif /* SAMPLING_LLAMA_DECLARED */
+
+#if SAMPI_READS_JSON
+#include "text/reading.h"
+#include "text/strings.h"
+#include "text/values.h"
+#include "text/documents.h"
+
+#endif /* SAMPI_READS_JSON */
+
+#ifdef SAMPLING_GRAMMAR_DECLARED
+#include "grammar/head.h"
+#include "grammar/tree.h"
+#include "grammar/finishing.h"
+#include "grammar/reading.h"
+#include "grammar/gbnf.h"
+#include "grammar/regex.h"
+#include "grammar/grammars.h"
+#include "grammar/vocabulary.h"
+#include "grammar/triggers.h"
+#include "grammar/matcher.h"
+#include "grammar/derivatives.h"
+#include "grammar/states.h"
+#include "grammar/items.h"
+#include "grammar/masks.h"
+#include "grammar/runs.h"
+#include "grammar/entries.h"
+#include "grammar/accepting.h"
+#include "grammar/waiting.h"
+#include "grammar/history.h"
+#include "grammar/room.h"
+#include "grammar/sampler.h"
+#include "grammar/hooks.h"
+
+#endif /* SAMPLING_GRAMMAR_DECLARED */
+
+#ifdef SAMPLING_GRAMMAR_DECLARED
+#include "schema/head.h"
+#include "schema/errors.h"
+#include "schema/collections.h"
+#include "schema/references.h"
+#include "schema/strings.h"
+#include "schema/numbers.h"
+#include "schema/sets.h"
+#include "schema/formats.h"
+#include "schema/scalars.h"
+#include "schema/goals.h"
+#include "schema/alternatives.h"
+#include "schema/objects.h"
+#include "schema/arrays.h"
+#include "schema/whole.h"
+#endif /* SAMPLING_GRAMMAR_DECLARED */
+
+#ifdef SAMPLING_PEERS_DECLARED
+#include "peers/tables.h"
+#include "peers/values.h"
+#include "peers/llama_server.h"
+#include "peers/fields.h"
+#include "peers/requests.h"
+
+#endif /* SAMPLING_PEERS_DECLARED */
+
+#ifdef SAMPLING_SHARDS_DECLARED
+#include "shards/head.h"
+#include "shards/bytes.h"
+#include "shards/merging.h"
+#include "shards/row.h"
+#include "shards/answers.h"
+#include "shards/logprobs.h"
+#include "shards/told.h"
+#include "shards/steps.h"
+#include "shards/prefix.h"
+#include "shards/cuts.h"
+#include "shards/draws.h"
+#include "shards/way.h"
+#include "shards/memory.h"
+#include "shards/batch.h"
+#endif /* SAMPLING_SHARDS_DECLARED */
+
+#ifdef SAMPLING_DRAFTS_DECLARED
+#include "drafts/head.h"
+#include "drafts/block.h"
+#include "drafts/tree.h"
+#include "drafts/relaxed.h"
+#include "drafts/hooks.h"
+#endif /* SAMPLING_DRAFTS_DECLARED */
+
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#include "constraints/automaton.h"
+#include "constraints/making.h"
+#include "constraints/sampler.h"
+#include "constraints/constructors.h"
+#include "constraints/accepting.h"
+#include "constraints/drawing.h"
+#include "constraints/told.h"
+#include "constraints/top_p_decay.h"
+#include "constraints/accessors.h"
+#endif /* SAMPLING_CONSTRAINTS_DECLARED */
+
+#include "base/restore.h"
+#endif /* SAMPLING_IMPLEMENTATION */
+
+#include "api/license.h"

@@ -1,0 +1,54 @@
+#include "gpu/opening.h"
+#if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
+#include "sampling.h" /* its types; static functions are declared where their bodies follow */
+#elif !defined(SAMPLING_GPU_H)
+#define SAMPLING_GPU_H
+
+#if defined(SAMPLING_IMPLEMENTATION) && defined(SAMPI_ONCE)
+#error "sampling_gpu.h: in the file with the implementation include it before sampling.h"
+#endif
+#include "sampling.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "gpu/api.h"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_GPU_H */
+
+/* ------------------------------------------------ Stop here if you only pass to use the library. */
+
+#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
+#define SAMPI_GPU_ONCE
+#ifndef SAMPI_ONCE
+#error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
+#endif
+
+#include "gpu/switches.h"
+#include "gpu/records.h"
+#include "gpu/elements.h"
+#include "gpu/passes.h"
+#include "gpu/list.h"
+#include "gpu/left.h"
+#include "gpu/done.h"
+#include "gpu/prefix.h"
+#include "gpu/choosing.h"
+#include "gpu/ending.h"
+#include "gpu/samplers.h"
+#include "gpu/users.h"
+#include "gpu/logprobs.h"
+#include "gpu/advance.h"
+#include "gpu/shapes.h"
+#include "gpu/device.h"
+#include "gpu/contexts.h"
+#include "gpu/steps.h"
+#include "gpu/where.h"
+#include "gpu/sending.h"
+#include "gpu/batch.h"
+#include "gpu/results.h"
+
+#endif /* SAMPLING_IMPLEMENTATION */

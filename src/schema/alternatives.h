@@ -1,0 +1,461 @@
+/* ---- alternatives ----
+   Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
+   through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
+   that must not hold comes last: often it can't hold beside the atoms anyway, which is what makes the branches of a
+   oneOf exclude each other. */
+
+/* One thing asked of an array or object. */
+typedef enum sampi_atom_kind {
+    SAMPI_ATOM_GROUP,   /* the keywords of schema `node` for its parts */
+    SAMPI_ATOM_VALUE,   /* it equals value `node` */
+    SAMPI_ATOM_FORBID,  /* no member `name` */
+    SAMPI_ATOM_REQUIRE, /* a member `name` */
+    SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
+    SAMPI_ATOM_MOST,
+    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items do */
+    SAMPI_ATOM_SOME,    /* `name` items or more do */
+    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
+                          value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
+    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
+    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
+    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
+} sampi_atom_kind;
+
+typedef struct sampi_atom {
+    sampi_atom_kind kind;
+    int32_t node, name, with;
+    sampi_literal literal;
+} sampi_atom;
+
+/* What is still to be taken apart: a list, in x->todo, from its head on. */
+typedef enum sampi_todo_kind {
+    SAMPI_TODO_LITERAL, /* node: a literal */
+    SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
+    SAMPI_TODO_ONE_OF,
+    SAMPI_TODO_IF,        /* node: the schema with if, then, else */
+    SAMPI_TODO_VALUES,    /* node: an array of values */
+    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired and the like */
+} sampi_todo_kind;
+
+typedef struct sampi_todo {
+    sampi_todo_kind kind;
+    int32_t node, next;
+} sampi_todo;
+
+/* The alternatives of one goal. */
+typedef struct sampi_shapes {
+    unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
+    bool ask;      /* only whether there is one */
+    bool found;
+    int32_t first; /* its atoms in x->atoms, from there on */
+    int depth;
+    sampi_node node; /* all of them */
+} sampi_shapes;
+
+static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
+
+static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
+                                      sampi_literal literal)
+{
+    sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
+    if (!a) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    a->kind = kind;
+    a->node = node;
+    a->name = name;
+    a->with = -1;
+    a->literal = literal;
+}
+
+/* A list with one thing more in front. */
+static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
+{
+    sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
+    if (!d) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), -1;
+    d->kind = kind;
+    d->node = node;
+    d->next = next;
+    return x->todo.n - 1;
+}
+
+static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
+{
+    return sampi_todo_add(x, SAMPI_TODO_LITERAL, sampi_literal_of(node, meant), next);
+}
+
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
+static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
+
+/* One way: a literal more, beside what is to do. */
+static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
+                                         int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    bool first = (meant & 1) == 0;
+    int32_t more = sampi_todo_literal(x, node, meant, first ? now : later);
+    sampi_expand(x, s, first ? more : now, first ? later : more);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
+                                      int32_t name, int32_t now, int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    sampi_atom_add(x, kind, node, name, 0);
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* Can a schema hold beside the atoms that there are? */
+static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
+{
+    if (x->level >= 3) return true;
+    sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    x->level++;
+    sampi_expand(x, &ask, sampi_todo_literal(x, schema, SAMPI_IS, -1), -1);
+    x->level--;
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+    return ask.found;
+}
+
+static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsigned type)
+{
+    bool whole;
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_TYPE);
+    return node < 0 || (sampi_schema_types(x, node, &whole) & type);
+}
+
+/* Has a way this atom already? Then the same schema comes again, and says nothing new. */
+static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
+                                      int32_t node)
+{
+    for (int32_t i = s->first; i < x->atoms.n; i++)
+        if (sampi_atom_at(x, i)->kind == kind && sampi_atom_at(x, i)->node == node) return true;
+    return false;
+}
+
+/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. */
+static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                      SAMPI_KEY_DEPENDENCIES };
+    int kind = sampi_doc(x, schema)->kind, at;
+    if (kind == SAMPI_JSON_FALSE) return;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (!sampi_schema_allows(x, schema, s->type)) return;
+    sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
+    if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
+    for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
+        if ((at = sampi_keyword(x, schema, dependencies[i])) >= 0)
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+                now = sampi_todo_add(x, SAMPI_TODO_DEPENDENCY, k, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ONE_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ANY_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_VALUES, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) now = sampi_todo_literal(x, at, SAMPI_EQUALS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) later = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+            now = sampi_todo_literal(x, k, SAMPI_IS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        now = sampi_todo_literal(x, at, SAMPI_IS, now);
+    sampi_expand(x, s, now, later);
+}
+
+/* The way in which some member breaks a keyword about names that are not told one by one. */
+static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+                                        int32_t now, int32_t later)
+{
+    int32_t atoms = x->atoms.n;
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    sampi_expand(x, s, now, later);
+    x->atoms.n = atoms;
+}
+
+/* The first of the names that an object must have, or -1. Draft 3 had a boolean here, in the member's schema. */
+static SAMPI_COLD int32_t sampi_schema_required(sampi_schema *x, int32_t schema)
+{
+    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    if (at < 0) return -1;
+    if (sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY) return sampi_doc(x, at)->first;
+    sampi_malformed(x, at, "expected an array of names");
+    return -1;
+}
+
+/* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
+   not the case, so no two ways lead to the same value. */
+static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                                int32_t later)
+{
+    int32_t at, n_atoms = x->atoms.n;
+    for (int32_t i = sampi_schema_required(x, schema), name; i >= 0; i = sampi_doc(x, i)->next) {
+        if ((name = sampi_schema_name(x, i)) < 0) break;
+        sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+            int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_ISNT));
+            sampi_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
+            x->atoms.n = n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_IS));
+        }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
+    for (size_t i = 0; i < 2; i++)
+        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
+                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    x->atoms.n = n_atoms;
+}
+
+static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                               int32_t later)
+{
+    int32_t n_atoms = x->atoms.n, number = 0;
+    int32_t prefix = sampi_schema_prefix(x, schema), rest = sampi_schema_rest(x, schema), at;
+    for (int32_t i = prefix < 0 ? -1 : sampi_doc(x, prefix)->first; i >= 0; i = sampi_doc(x, i)->next, number++) {
+        sampi_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_literal_of(i, SAMPI_ISNT));
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+        x->atoms.n = n_atoms;
+    }
+    if (rest >= 0 && number == 0) {
+        sampi_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_literal_of(rest, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    } else if (rest >= 0 && sampi_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    } else if (rest >= 0)
+        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        bool counted = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
+                       sampi_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
+        sampi_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0, sampi_literal_of(at, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNIQUE_ITEMS, SAMPI_KEY_UNEVALUATED_ITEMS };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 &&
+            sampi_doc(x, at)->kind == (i ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE))
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+}
+
+/* The ways in which exactly one of the schemas does not hold: none does, or two do. */
+static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
+                                             int32_t later)
+{
+    int32_t todo = x->todo.n, none = later;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+    sampi_expand(x, s, now, none);
+    x->todo.n = todo;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
+            int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
+            sampi_way_literal(x, s, i, SAMPI_IS, both, later);
+            x->todo.n = todo;
+        }
+}
+
+/* A schema that must not hold. If it can't beside the atoms, that is all; otherwise there is a way for each keyword. */
+static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t at, todo = x->todo.n, atoms = x->atoms.n;
+    int kind = sampi_doc(x, schema)->kind;
+    if (kind == SAMPI_JSON_TRUE) return;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (s->type == SAMPI_T_OBJECT)
+        sampi_expand_isnt_object(x, s, schema, now, later);
+    else
+        sampi_expand_isnt_array(x, s, schema, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        sampi_way_literal(x, s, at, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_literal(x, s, i, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) sampi_way_literal(x, s, at, SAMPI_IS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+        sampi_expand(x, s, now, none);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) sampi_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_DIFFERS, none);
+        sampi_expand(x, s, now, none);
+    }
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    for (int otherwise = 0; otherwise < 2 && condition >= 0; otherwise++) {
+        if ((at = sampi_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
+        int32_t isnt = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+        sampi_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
+    }
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* One of the schemas, and with `only` no other. */
+static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
+                                       int32_t later)
+{
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        int32_t todo = x->todo.n, others = later;
+        for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
+            if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
+        sampi_way_literal(x, s, i, SAMPI_IS, now, others);
+        x->todo.n = todo;
+    }
+}
+
+/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: no such member, or what it asks for. */
+static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
+                                               int32_t later)
+{
+    int32_t name = sampi_doc(x, node)->name, atoms = x->atoms.n;
+    sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
+    sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
+        for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+            int32_t other = sampi_schema_name(x, i);
+            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
+        }
+        sampi_expand(x, s, now, later);
+    } else
+        sampi_way_literal(x, s, node, SAMPI_IS, now, later);
+    x->atoms.n = atoms;
+}
+
+/* if, then, else. */
+static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (then < 0 && otherwise < 0) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    sampi_way_literal(x, s, condition, SAMPI_IS, then < 0 ? now : sampi_todo_literal(x, then, SAMPI_IS, now), later);
+    x->todo.n = todo;
+    sampi_way_literal(x, s, condition, SAMPI_ISNT,
+                      otherwise < 0 ? now : sampi_todo_literal(x, otherwise, SAMPI_IS, now), later);
+    x->todo.n = todo;
+}
+
+/* A value that it must equal, or must not. */
+static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
+                                          int32_t later)
+{
+    bool kind = (sampi_type_of(x, value) & s->type) != 0;
+    if (meant == SAMPI_DIFFERS && !kind)
+        sampi_expand(x, s, now, later);
+    else if (kind)
+        sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
+}
+
+/* Follows every way from here: what is to do now, then what must not hold, later. */
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+{
+    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
+    if (now < 0 && later < 0) {
+        sampi_finish(x, s);
+        return;
+    }
+    if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+    sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
+    int32_t atoms = x->atoms.n, todo = x->todo.n;
+    if (now >= 0)
+        now = d.next;
+    else
+        later = d.next;
+    switch (d.kind) {
+        case SAMPI_TODO_LITERAL:
+            if ((d.node & 3) == SAMPI_IS)
+                sampi_expand_is(x, s, d.node >> 2, now, later);
+            else if ((d.node & 3) == SAMPI_ISNT)
+                sampi_expand_isnt(x, s, d.node >> 2, now, later);
+            else
+                sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later);
+            break;
+        case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
+        case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
+        case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
+        case SAMPI_TODO_DEPENDENCY: sampi_expand_dependency(x, s, d.node, now, later); break;
+        case SAMPI_TODO_VALUES:
+            for (int32_t i = sampi_doc(x, d.node)->first; i >= 0; i = sampi_doc(x, i)->next)
+                sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
+            break;
+    }
+    x->atoms.n = atoms;
+    x->todo.n = todo;
+    s->depth--;
+}
+
+/* The literals of a goal, to do. */
+static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
+{
+    int32_t todo = x->todo.n, now = -1, later = -1;
+    for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int32_t *list = literal & 1 ? &later : &now;
+        *list = sampi_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
+    }
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+}
+
+/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
+   The atoms of a search around this one stay as they are. */
+static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
+{
+    sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
+    sampi_expand_goal(x, &s, goal);
+    return s.node;
+}
+
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type)
+{
+    if (x->level >= 8) return true;
+    sampi_shapes s = { type, true, false, x->atoms.n, 0, SAMPI_NEVER };
+    x->level++;
+    sampi_expand_goal(x, &s, goal);
+    x->level--;
+    return s.found;
+}

@@ -1,0 +1,98 @@
+/* ---- errors ---- */
+
+/* The way from the root to a node, as a JSON pointer, into text[size]. */
+static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
+{
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    size_t n = 0;
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0 && n + 12 < size) {
+        const sampi_json_node *v = sampi_doc(x, way[n_way]);
+        text[n++] = '/';
+        if (v->name >= 0) {
+            size_t length;
+            const char *name = sampi_doc_text(x, v->name, &length);
+            for (size_t i = 0; i < length && n + 3 < size; i++) {
+                bool escaped = name[i] == '~' || name[i] == '/';
+                if (escaped) text[n++] = '~';
+                text[n++] = name[i] == '~'                  ? '0'
+                            : name[i] == '/'                ? '1'
+                            : (unsigned char)name[i] < 0x20 ? '?'
+                                                            : name[i];
+            }
+        } else {
+            int32_t index = 0, scale = 1;
+            for (int32_t i = sampi_doc(x, v->parent)->first; i != way[n_way]; i = sampi_doc(x, i)->next) index++;
+            while (scale <= index / 10) scale *= 10;
+            for (; scale > 0; scale /= 10) text[n++] = (char)('0' + index / scale % 10);
+        }
+    }
+    text[n] = 0;
+}
+
+/* The first error stays: the place in the schema, and what is wrong there. */
+static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
+{
+    char message[160];
+    if (x->status) return;
+    x->status = status;
+    sampi_schema_pointer(x, node, message, sizeof message);
+    size_t n = strlen(message), m = strlen(text);
+    if (n + m + 2 < sizeof message) {
+        memcpy(message + n, ": ", 2);
+        memcpy(message + n + 2, text, m + 1);
+    }
+    sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
+}
+
+static SAMPI_COLD void sampi_refuse(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_UNSUPPORTED, text);
+}
+
+static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
+}
+
+/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
+   draft 7, a $ref has no neighbours. */
+static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+#define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
+    static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
+#undef SAMPI_SCHEMA_MAY_BE
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
+    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
+#undef SAMPI_SCHEMA_EXPECTED
+    return -1;
+}
+
+/* The number of a name in a list of names; -1, and an error: it is no string. */
+static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+{
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
+    sampi_malformed(x, node, "expected a name");
+    return -1;
+}
+
+/* An error of the tree is one of the schema. */
+static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
+{
+    if (status < 0)
+        sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+}
+
+/* One more step; false: it is one too many, or there has been an error. */
+static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
+{
+    if (!x->status && --x->steps < 0)
+        sampi_schema_fail(x, node, SAMP_E_RANGE, "too many combinations of anyOf, oneOf, not and the like");
+    return !x->status;
+}

@@ -1,0 +1,182 @@
+/* ---- patterns and formats ---- */
+
+/* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    sampi_node node = SAMPI_NEVER;
+    for (uint32_t next = 0; next <= 0x10ffff && node >= 0;) {
+        uint32_t lo = 0x110000; /* what the ranges have from next on, up to the first hole: lo .. hi - 1 */
+        for (size_t i = 0; i < n; i++)
+            if (ranges[i][1] >= next && ranges[i][0] < lo) lo = ranges[i][0] > next ? ranges[i][0] : next;
+        uint32_t hi = lo;
+        for (bool more = true; more;) {
+            more = false;
+            for (size_t i = 0; i < n; i++)
+                if (ranges[i][0] <= hi && ranges[i][1] >= hi && hi <= 0x10ffff) hi = ranges[i][1] + 1, more = true;
+        }
+        if (negated && next < lo) node = sampi_tree_alt(t, node, sampi_schema_range(t, next, lo - 1));
+        if (!negated && lo < hi) node = sampi_tree_alt(t, node, sampi_schema_range(t, lo, hi - 1));
+        next = hi > next ? hi : 0x110000;
+    }
+    return node;
+}
+
+/* The strings that match the regular expression of a node: its text, or a member's name. */
+static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
+                                                bool search)
+{
+    samp_grammar_error error;
+    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, sampi_schema_class, &error);
+    if (inside < 0) sampi_schema_fail(x, node, inside, error.message);
+    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
+}
+
+static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
+{
+    size_t n;
+    for (int32_t i = 0; i < x->patterns.n; i += 2)
+        if (*sampi_ints(&x->patterns, i) == string) return *sampi_ints(&x->patterns, i + 1);
+    char *text = NULL; /* with a 0 behind it */
+    const char *bytes = sampi_doc_text(x, string, &n);
+    if (!(text = (char *)SAMP_MALLOC(n + 1)))
+        return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
+    memcpy(text, bytes, n);
+    text[n] = 0;
+    sampi_node found = sampi_schema_regex(x, node, text, n, true);
+    SAMP_FREE(text);
+    sampi_push(x, &x->patterns, string);
+    sampi_push(x, &x->patterns, found);
+    return found;
+}
+
+/* The names that a member of patternProperties speaks of. */
+static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
+{
+    return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
+}
+
+/* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
+   text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
+#define SAMPI_RE_DATE                                                                                                \
+    "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))"    \
+    "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
+#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_SECONDS "(\\.\\d+)?"
+#define SAMPI_RE_TIME                                                                                                \
+    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
+#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
+#define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
+#define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
+#define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
+#define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
+#define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
+#define SAMPI_RE_IPV6                                                                                                \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0")                                         \
+        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2")                        \
+            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32      \
+        "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
+#define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+#define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
+#define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
+#define SAMPI_RE_AUTHORITY                                                                                           \
+    "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
+#define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
+#define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
+#define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
+#define SAMPI_RE_URI                                                                                                 \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE                                                     \
+                    "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
+#define SAMPI_RE_DAYS   "\\d+D"
+#define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
+#define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+
+/* What a string of a known format is. An unknown one says nothing, as the standard has it. */
+static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
+{
+    static const struct {
+        const char *name, *lower, *upper; /* lower NULL: not supported */
+    } formats[] = {
+        { "date", SAMPI_RE_DATE, NULL },
+        { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
+        { "date-time", SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIME, SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIMES },
+        { "duration",
+          "P(\\d+W|(" SAMPI_RE_DAYS "|" SAMPI_RE_MONTHS "|\\d+Y(" SAMPI_RE_MONTHS ")?)(" SAMPI_RE_CLOCKS
+          ")?|" SAMPI_RE_CLOCKS ")",
+          NULL },
+        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL },
+        { "ipv4", SAMPI_RE_IPV4, NULL },
+        { "ipv6", SAMPI_RE_IPV6, NULL },
+        { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
+        { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
+        { "hostname", "[^]{1,253}", NULL },
+        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* xn-- has rules of its own */
+        { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
+        { "uri-reference",
+          SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
+                       "|(" SAMPI_RE_U("@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY,
+          "[^]*" },
+        { "json-pointer", "(/([^/~]|~[01])*)*", NULL },
+        { "relative-json-pointer", "(0|[1-9]\\d*)(#|(/([^/~]|~[01])*)*)", NULL },
+        { "regex", NULL, NULL },
+        { "uri-template", NULL, NULL },
+        { "iri", NULL, NULL },
+        { "iri-reference", NULL, NULL },
+        { "idn-email", NULL, NULL },
+        { "idn-hostname", NULL, NULL },
+    };
+    size_t n;
+    sampi_texts all = sampi_texts_any();
+    const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
+        const char *text = over && formats[i].upper ? formats[i].upper : formats[i].lower;
+        if (text)
+            all = sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_regex(x, node, text, strlen(text), false)),
+                                  true);
+        else
+            sampi_refuse(x, node, "this format is not supported");
+    }
+    return all;
+}
+
+/* Brackets around what may be empty. */
+static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
+                                                  const char *close)
+{
+    sampi_tree *t = x->tree;
+    sampi_node end = sampi_tree_seq(t, x->space, sampi_tree_text(t, close, 1));
+    return sampi_tree_seq(t, sampi_tree_text(t, open, 1),
+                          sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
+}
+
+/* The part of a matcher that derives needs no more than this: the tree comes later. All of a document's names share its
+   steps, so that no document takes more than a second. */
+static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
+{
+    sampi_matcher *m = &x->deriver;
+    if (m->memo) return true;
+    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
+    if (!m->memo) return false;
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    m->budget = SAMPI_SCHEMA_DERIVED;
+    m->max_bytes = SAMPI_SCHEMA_BYTES;
+    return true;
+}
+
+/* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */
+static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+{
+    sampi_matcher *m = &x->deriver;
+    sampi_schema_made(x, node < 0 ? node : text);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    if (x->status) return false;
+    const sampi_expr e = *sampi_at(x->tree, text);
+    m->tree = *x->tree; /* lent: the matcher may make it grow */
+    for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
+        node = sampi_derive(m, node, sampi_bytes_at(&m->tree, e.a)[i]);
+    *x->tree = m->tree;
+    sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
+    return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+}

@@ -1,0 +1,210 @@
+/* ---- goals ---- */
+
+static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
+static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
+
+/* How many keywords of a schema ask something of a value. */
+static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
+{
+    int32_t n = 0;
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
+        int key = x->key_of[sampi_doc(x, i)->name] - 1;
+        n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
+    }
+    return n;
+}
+
+/* Adds a literal to those on the stack from `first` on: in order, once, and not if it says nothing. False: nothing
+   satisfies it. */
+static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
+    if (meant < SAMPI_EQUALS) {
+        for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
+            if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
+            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* an error */
+        }
+        int kind = sampi_doc(x, node)->kind;
+        if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
+        if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
+        if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
+        literal = sampi_literal_of(node, meant);
+    }
+    while (at < x->stack.n && *sampi_ints(&x->stack, at) < literal) at++;
+    if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
+    sampi_push(x, &x->stack, literal);
+    if (x->status) return true;
+    int32_t *place = sampi_ints(&x->stack, at);
+    memmove(place + 1, place, (size_t)(x->stack.n - 1 - at) * sizeof *place);
+    *place = literal;
+    return true;
+}
+
+static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
+{
+    uint32_t mask = (uint32_t)x->slots.n - 1, h = (uint32_t)sampi_checksum(literals, (size_t)n * sizeof *literals);
+    for (;; h++) {
+        int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
+        if (*slot < 0) return slot;
+        const sampi_goal *g = sampi_goal_at(x, *slot);
+        if (g->n == n && (n == 0 || !memcmp(sampi_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
+            return slot;
+    }
+}
+
+static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
+{
+    if (!sampi_slots_renew(&x->slots)) return false;
+    for (int32_t i = 0; i < x->goals.n; i++) {
+        const sampi_goal *g = sampi_goal_at(x, i);
+        *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
+    }
+    return true;
+}
+
+/* The goal of the literals on the stack from `first` on, which are taken off. */
+static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
+{
+    int32_t n = x->stack.n - first;
+    x->stack.n = first;
+    if (x->status) return 0;
+    if (x->goals.n >= SAMPI_SCHEMA_GOALS)
+        return sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many combinations of schemas"), 0;
+    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
+    int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
+    if (slot && *slot >= 0) return *slot;
+    sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
+    if (!g) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), 0;
+    *slot = x->goals.n - 1;
+    g->first = x->arena.n;
+    g->n = n;
+    g->rule = -1;
+    g->possible = SAMPI_UNKNOWN;
+    for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
+    return x->goals.n - 1;
+}
+
+static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int32_t i)
+{
+    return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
+}
+
+static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n; i++) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int meant = literal & 3;
+        sampi_scalars s = meant >= SAMPI_EQUALS ? sampi_schema_values(x, literal >> 2, true)
+                                                : sampi_schema_scalars(x, literal >> 2, meant == SAMPI_ISNT);
+        all = sampi_scalars_and(x, all, meant == SAMPI_IS || meant == SAMPI_EQUALS ? s : sampi_scalars_not(x, s));
+    }
+    return all;
+}
+
+/* Which of arrays and objects a literal may allow: no less than it does. */
+static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at;
+    unsigned types = SAMPI_T_DEEP, any = 0;
+    bool whole;
+    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_DEEP : types;
+    int kind = sampi_doc(x, node)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
+        return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
+    int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
+    if (meant == SAMPI_ISNT) {
+        if (type < 0 || sampi_schema_says(x, node) != 1) return types;
+        return SAMPI_T_DEEP & ~sampi_schema_types(x, type, &whole);
+    }
+    if (type >= 0) types &= sampi_schema_types(x, type, &whole);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) any |= sampi_type_of(x, i);
+        types &= any;
+    }
+    if (types == 0 || depth == 16) return types;
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            types &= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+    for (int one = 0; one < 2; one++) {
+        if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
+        any = 0;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any |= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+        types &= any;
+    }
+    return types;
+}
+
+static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
+{
+    unsigned types = SAMPI_T_DEEP;
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
+        types &= sampi_literal_deep(x, sampi_goal_literal(x, goal, i), 0);
+    return types;
+}
+
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
+
+/* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
+static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
+{
+    uint8_t known = sampi_goal_at(x, goal)->possible;
+    if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
+    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* while it is asked */
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    bool possible = s.types || s.number.n || s.string.n;
+    unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
+    if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
+    if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
+    sampi_goal_at(x, goal)->possible = possible ? SAMPI_YES : SAMPI_NO;
+    return possible;
+}
+
+/* The texts of all scalars of a goal. */
+static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+{
+    sampi_tree *t = x->tree;
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    sampi_node node = sampi_tree_alt(t, sampi_texts_node(x, s.string, true), sampi_texts_node(x, s.number, false));
+    if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
+    if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
+    return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
+}
+
+/* The node of a goal: its texts themselves if they are all scalars, otherwise a rule, whose body comes later. */
+static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+{
+    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
+    if (!sampi_goal_deep(x, goal)) return sampi_goal_scalars_node(x, goal);
+    if (sampi_goal_at(x, goal)->rule < 0) {
+        int32_t rule = sampi_tree_rule(x->tree, "", 0);
+        sampi_goal_at(x, goal)->rule = rule;
+        sampi_push(x, &x->queue, goal);
+    }
+    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
+}
+
+/* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
+static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
+{
+    int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
+            items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (prefix >= 0) return prefix;
+    return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
+}
+
+/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
+   additionalItems says nothing. */
+static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
+{
+    int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+}

@@ -1,0 +1,245 @@
+/* ---- numbers ---- */
+
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
+typedef struct sampi_decimal {
+    bool negative;
+    int32_t n, point;
+    char d[400];
+} sampi_decimal;
+
+/* The number of a node; false: it has more digits than we take (no error). */
+static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    size_t n, i = 0;
+    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    int32_t exponent = 0;
+    bool behind = false;
+    d->n = d->point = 0;
+    d->negative = text[0] == '-';
+    for (i = d->negative; i < n && (text[i] | 0x20) != 'e'; i++) {
+        if (text[i] == '.')
+            behind = true;
+        else if (d->n > 0 || text[i] != '0') {
+            if (d->n == (int32_t)sizeof d->d) return false;
+            d->d[d->n++] = text[i];
+            d->point += !behind;
+        } else
+            d->point -= behind;
+    }
+    bool minus = i + 1 < n && text[i + 1] == '-';
+    for (i++; i < n; i++)
+        if (text[i] >= '0' && text[i] <= '9' && exponent < 100000) exponent = exponent * 10 + (text[i] - '0');
+    while (d->n > 0 && d->d[d->n - 1] == '0') d->n--;
+    d->point = d->n ? d->point + (minus ? -exponent : exponent) : 0;
+    if (d->n == 0) d->negative = false;
+    return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
+}
+
+static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
+{
+    return a->negative == b->negative && a->n == b->n && a->point == b->point && !memcmp(a->d, b->d, (size_t)a->n);
+}
+
+static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    d->n = d->point = 0;
+    d->negative = false;
+    if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+}
+
+/* Its digits as they are written: before the point at least one, behind it as many as there must be. */
+static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
+static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first one written */
+{
+    i += d->point - sampi_decimal_whole(d);
+    return i >= 0 && i < d->n ? d->d[i] : '0';
+}
+
+static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_repeat(t, a, 0, 1);
+}
+
+/* The digits a .. b, so many times. */
+static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
+{
+    return a > b ? (sampi_node)SAMPI_NEVER
+                 : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
+}
+
+/* The digits of d from the one in place i on, or larger ones of the same number; `same` follows if they are the same,
+   `larger` if not, behind n - 1 - i digits more. */
+static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
+                                                      sampi_node same, sampi_node larger, bool any_tail)
+{
+    for (int32_t i = n; i-- > 0;) {
+        int digit = sampi_decimal_digit(d, first + i);
+        sampi_node rest = any_tail
+                              ? larger
+                              : sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', n - 1 - i, n - 1 - i), larger);
+        same = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, digit, digit, 1, 1), same),
+                              sampi_tree_seq(t, sampi_schema_digits(t, digit + 1, '9', 1, 1), rest));
+    }
+    return same;
+}
+
+/* The numbers without sign that are at least |d|, or with `strict` more. */
+static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d);
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node more = sampi_tree_seq(t, zeros, sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1), any));
+    sampi_node behind = strict ? more : any, point = sampi_tree_text(t, ".", 1);
+    behind = sampi_schema_from_digits(t, d, whole, tail, behind, any, true);
+    if (tail == 0 && !strict)
+        behind = x->fraction;
+    else
+        behind = sampi_tree_seq(t, point, behind);
+    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, x->fraction, false);
+    sampi_node longer = sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1),
+                                       sampi_schema_digits(t, '0', '9', whole, -1));
+    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
+}
+
+/* What is not in a, of a set that has no text but UTF-8. */
+static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
+{
+    return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
+}
+
+static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
+}
+
+/* The numbers from d on, or with `strict` above it. */
+static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
+    if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
+    sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
+    return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
+}
+
+/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
+   fraction, 0 also as -0. */
+static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    if (!sampi_decimal_read(x, node, &d)) return SAMP_E_RANGE;
+    char text[2 * sizeof d.d + 4];
+    size_t n = 0, whole = (size_t)sampi_decimal_whole(&d), tail = (size_t)sampi_decimal_tail(&d);
+    for (size_t i = 0; i < whole + tail; i++) {
+        if (i == whole) text[n++] = '.';
+        text[n++] = (char)sampi_decimal_digit(&d, (int32_t)i);
+    }
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
+    if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
+    number = sampi_tree_seq(t, number, zeros);
+    if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
+    return d.negative ? sampi_schema_minus(t, number) : number;
+}
+
+/* The whole numbers. Drafts before 6 do not count 1.0 among them. */
+static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+    sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
+    sampi_node whole = sampi_tree_seq(t, sign, x->digits);
+    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+}
+
+/* n digits, a multiple of m if `rest` stands before them: nodes[] has this of one digit less for each rest of m,
+   and then of n. */
+static SAMPI_COLD void sampi_schema_rests(const sampi_schema *x, sampi_node *nodes, sampi_node *more, int32_t m,
+                                          int32_t power)
+{
+    sampi_tree *t = x->tree;
+    for (int32_t rest = 0; rest < m; rest++) {
+        sampi_node node = SAMPI_NEVER;
+        for (int32_t d = 9; d >= 0; d--) {
+            sampi_node less = nodes[(rest + d * power) % m];
+            if (less == SAMPI_NEVER) continue;
+            node = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, '0' + d, '0' + d, 1, 1), less), node);
+        }
+        more[rest] = node;
+    }
+    memcpy(nodes, more, (size_t)m * sizeof *nodes);
+}
+
+/* The whole multiples (no sign) of m * 10^zeros, where m divides 10^k: what ends in k digits that are one of m, or is
+   shorter. */
+static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x, int32_t m, int32_t k, int32_t zeros)
+{
+    sampi_tree *t = x->tree;
+    sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
+    if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
+    for (int32_t rest = 0; rest < m; rest++) nodes[rest] = rest ? SAMPI_NEVER : SAMPI_EMPTY;
+    for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
+        sampi_schema_rests(x, nodes, nodes + m, m, power);
+        all = sampi_tree_alt(t, nodes[0], all);
+    }
+    all = sampi_tree_alt(t, all, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 0, -1), nodes[0]));
+    SAMP_FREE(nodes);
+    all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', zeros, zeros));
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
+}
+
+/* The whole numbers (no sign) that end in the digits w [n]. A number may be shorter than that: as if zeros led it. */
+static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n)
+{
+    sampi_tree *t = x->tree;
+    int32_t lead = 0;
+    while (lead < n && w[lead] == '0') lead++;
+    sampi_node any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_text(t, w, (size_t)n));
+    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1) : sampi_tree_text(t, w + lead, (size_t)(n - lead));
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
+}
+
+/* The fractions, with their point, that have `gap` digits, then f [n], then zeros; those at the end may be missing. */
+static SAMPI_COLD sampi_node sampi_schema_fraction_end(const sampi_schema *x, int32_t gap, const char *f, int32_t n)
+{
+    sampi_tree *t = x->tree;
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), point = sampi_tree_text(t, ".", 1), behind;
+    while (n > 0 && f[n - 1] == '0') n--;
+    if (n > 0) {
+        behind = sampi_tree_seq(t, sampi_tree_text(t, f, (size_t)n), zeros);
+        return sampi_tree_seq(t, point, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', gap, gap), behind));
+    }
+    behind = sampi_schema_digits(t, '0', '0', 1, -1);
+    if (gap) behind = sampi_tree_alt(t, behind, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 1, gap), zeros));
+    return sampi_schema_optional(t, sampi_tree_seq(t, point, behind));
+}
+
+/* The multiples of m * 10^e where m divides a power of ten, 10^k: then k digits tell, which all multiples of m below
+   10^k end in. They stand before e zeros, or end in place -e behind the point. */
+static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
+    int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
+    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
+    for (; power % m != 0 && power < 10000; k++) power *= 10;
+    if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
+    int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
+    sampi_node all = SAMPI_NEVER;
+    if (e >= 0)
+        all = sampi_tree_seq(t, k + e ? sampi_schema_whole_multiples(x, m, k, e) : x->digits,
+                             sampi_schema_fraction_end(x, 0, NULL, 0));
+    for (int32_t end = 0; end < power && e < 0; end += m) {
+        char text[8];
+        for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
+        sampi_node whole = n_whole ? sampi_schema_whole_end(x, text, n_whole) : x->digits;
+        sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
+        all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
+    }
+    return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
+}

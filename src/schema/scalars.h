@@ -1,0 +1,206 @@
+/* ---- null, booleans, numbers, strings ---- */
+
+static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
+{
+    sampi_scalars s = { types & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE), sampi_texts_none(),
+                        sampi_texts_none() };
+    if (types & SAMPI_T_NUMBER) s.number = sampi_texts_any();
+    if (types & SAMPI_T_STRING) s.string = sampi_texts_any();
+    return s;
+}
+
+/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
+static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types &= b.types;
+    a.number = sampi_texts_and(x, a.number, b.number, false);
+    a.string = sampi_texts_and(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_or(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types |= b.types;
+    a.number = sampi_texts_or(x, a.number, b.number, false);
+    a.string = sampi_texts_or(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars a)
+{
+    a.types ^= SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE;
+    a.number = sampi_texts_not(x, a.number, false);
+    a.string = sampi_texts_not(x, a.string, true);
+    return a;
+}
+
+/* The set of types that a `type` keyword tells, in names or lists of them; *whole: numbers must be whole. */
+static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
+{
+    static const struct {
+        const char *name;
+        unsigned types;
+    } known[] = { { "null", SAMPI_T_NULL },     { "boolean", SAMPI_T_FALSE | SAMPI_T_TRUE },
+                  { "number", SAMPI_T_NUMBER }, { "string", SAMPI_T_STRING },
+                  { "array", SAMPI_T_ARRAY },   { "object", SAMPI_T_OBJECT } };
+    unsigned types = 0;
+    bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
+    *whole = false;
+    for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+        size_t n = 0, k = 0;
+        const char *name = sampi_doc(x, i)->kind == SAMPI_JSON_STRING ? sampi_doc_text(x, sampi_doc(x, i)->text, &n)
+                                                                      : "";
+        while (k < 6 && !(strlen(known[k].name) == n && !memcmp(name, known[k].name, n))) k++;
+        if (k < 6)
+            types |= known[k].types;
+        else if (n == 7 && !memcmp(name, "integer", n))
+            *whole = true;
+        else
+            sampi_malformed(x, i, "no type");
+        number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
+    }
+    if (number) *whole = false;
+    return types | (*whole ? SAMPI_T_NUMBER : 0);
+}
+
+/* The bounds of numbers. In draft 4 exclusiveMinimum is a boolean that belongs to minimum. */
+static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
+{
+    sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
+                                    { SAMPI_KEY_MAXIMUM, SAMPI_KEY_EXCLUSIVE_MAXIMUM } };
+    int32_t node = sampi_keyword(x, schema, keys[upper][exclusive]);
+    if (node < 0 || (exclusive && sampi_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
+    int32_t other = sampi_keyword(x, schema, keys[upper][1]);
+    if (!exclusive && other >= 0) exclusive = sampi_doc(x, other)->kind == SAMPI_JSON_TRUE;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
+    return sampi_texts_some(x, sampi_schema_except(x->tree, x->plain, sampi_schema_at_least(x, &d, !exclusive)));
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t schema)
+{
+    sampi_texts all = sampi_texts_any();
+    for (int i = 0; i < 4; i++) all = sampi_texts_and(x, all, sampi_schema_bound(x, schema, i & 1, i >> 1), false);
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
+    return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_texts all = sampi_texts_any();
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_LENGTH, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
+    if (least > most) return sampi_texts_none();
+    if (least > 0 || most < INT32_MAX) {
+        all = sampi_texts_some(x, sampi_schema_long(x, x->any, least, most < INT32_MAX ? most : -1));
+    }
+    int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
+            format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
+    if (pattern >= 0)
+        all = sampi_texts_and(
+            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_doc(x, pattern)->text)), true);
+    if (format >= 0) all = sampi_texts_and(x, all, sampi_schema_format(x, format, over), true);
+    return all;
+}
+
+/* const, and enum; `values` is the one value, or the array of them. */
+static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
+{
+    sampi_scalars s = sampi_scalars_of(0);
+    for (int string = 0; string < 2; string++) {
+        sampi_texts *texts = string ? &s.string : &s.number;
+        texts->list = x->arena.n;
+        for (int32_t i = one ? values : sampi_doc(x, values)->first; i >= 0; i = one ? -1 : sampi_doc(x, i)->next) {
+            unsigned type = sampi_type_of(x, i);
+            s.types |= type & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE);
+            if (type != (string ? SAMPI_T_STRING : SAMPI_T_NUMBER)) continue;
+            sampi_decimal d;
+            if (!string && !sampi_decimal_read(x, i, &d))
+                sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
+            sampi_push(x, &x->arena, i);
+        }
+        texts->n = x->arena.n - texts->list; /* of an error, fewer */
+    }
+    return s;
+}
+
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
+
+/* Exactly one of the schemas in an array: one and not that, or that and none before. */
+static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
+{
+    sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
+        sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
+        one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
+        any = sampi_scalars_or(x, any, wide);
+    }
+    return one;
+}
+
+/* What the keywords allow that apply other schemas in place. */
+static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    int32_t ref = sampi_keyword(x, schema, SAMPI_KEY_REF);
+    int32_t all_of = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF), any_of = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF);
+    int32_t one_of = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF), isnt = sampi_keyword(x, schema, SAMPI_KEY_NOT);
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    if (ref >= 0) all = sampi_schema_scalars(x, sampi_schema_target(x, ref), over);
+    for (int32_t i = all_of < 0 ? -1 : sampi_doc(x, all_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+        all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
+    if (any_of >= 0) {
+        sampi_scalars any = sampi_scalars_of(0);
+        for (int32_t i = sampi_doc(x, any_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any = sampi_scalars_or(x, any, sampi_schema_scalars(x, i, over));
+        all = sampi_scalars_and(x, all, any);
+    }
+    if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
+    if (isnt >= 0) all = sampi_scalars_and(x, all, sampi_scalars_not(x, sampi_schema_scalars(x, isnt, !over)));
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (condition >= 0 && (then >= 0 || otherwise >= 0)) {
+        sampi_scalars yes = sampi_schema_scalars(x, condition, over);
+        sampi_scalars no = sampi_scalars_not(x, sampi_schema_scalars(x, condition, !over));
+        if (then >= 0) yes = sampi_scalars_and(x, yes, sampi_schema_scalars(x, then, over));
+        if (otherwise >= 0) no = sampi_scalars_and(x, no, sampi_schema_scalars(x, otherwise, over));
+        all = sampi_scalars_and(x, all, sampi_scalars_or(x, yes, no));
+    }
+    return all;
+}
+
+/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
+   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema. */
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
+    if (x->status || schema < 0) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return sampi_scalars_of(0);
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), s;
+    static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
+    for (int i = 0; i < 2; i++) {
+        int32_t at = sampi_keyword(x, schema, refused[i]);
+        if (at >= 0) sampi_refuse(x, at, "not supported");
+    }
+    int32_t slot = 2 * schema + over;
+    if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
+    if (x->scalars_known[slot] == 2) return x->scalars[slot];
+    if (++x->nesting > SAMPI_SCHEMA_NESTING)
+        sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
+    x->scalars_known[slot] = 1;
+    int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
+    int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
+    bool whole = false;
+    if (type >= 0) s = sampi_scalars_of(sampi_schema_types(x, type, &whole));
+    if (whole) s.number = sampi_texts_some(x, sampi_schema_whole(x));
+    if (values >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, values, false));
+    if (value >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, value, true));
+    if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
+    if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
+    s = sampi_scalars_and(x, s, sampi_scalars_applied(x, schema, over));
+    x->nesting--;
+    x->scalars_known[slot] = 2;
+    return x->scalars[slot] = s;
+}

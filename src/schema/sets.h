@@ -1,0 +1,138 @@
+/* ---- sets of texts ---- */
+
+static sampi_texts sampi_texts_any(void)
+{
+    sampi_texts all = { SAMPI_NEVER, 0, SAMPI_ANY };
+    return all;
+}
+
+static sampi_texts sampi_texts_none(void)
+{
+    sampi_texts none = { SAMPI_NEVER, 0, 0 };
+    return none;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
+{
+    sampi_schema_made(x, node);
+    sampi_texts some = { node, 0, node == SAMPI_NEVER ? 0 : SAMPI_SOME };
+    return some;
+}
+
+/* Are two numbers, or two strings, the same value? */
+static SAMPI_COLD bool sampi_schema_same(const sampi_schema *x, int32_t a, int32_t b)
+{
+    sampi_decimal p, q;
+    if (sampi_doc(x, a)->text == sampi_doc(x, b)->text) return true;
+    if (sampi_doc(x, a)->kind != SAMPI_JSON_NUMBER) return false;
+    return sampi_decimal_read(x, a, &p) && sampi_decimal_read(x, b, &q) && sampi_decimal_same(&p, &q);
+}
+
+/* One value: a number or a string. */
+static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
+{
+    return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
+                                                          : sampi_schema_exactly(x, value);
+}
+
+static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return string ? x->string : x->number;
+    if (a.n == SAMPI_SOME) return a.node;
+    sampi_node node = SAMPI_NEVER;
+    for (int32_t i = 0; i < a.n && node >= 0; i++)
+        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
+    return node;
+}
+
+/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
+static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
+{
+    for (int32_t i = 0; i < list.n; i++)
+        if (sampi_schema_same(x, *sampi_ints(&x->arena, list.list + i), value)) return true;
+    return false;
+}
+
+/* The values of list a that are in list b, or with `in` false that are not. */
+static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
+{
+    sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
+        int32_t value = *sampi_ints(&x->arena, a.list + i);
+        if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
+    }
+    both.n = x->arena.n - both.list;
+    return both;
+}
+
+/* Is the node all strings of so many characters? They are r->a, at least r->b and at most r->c (-1: any number). */
+static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
+{
+    const sampi_tree *t = x->tree;
+    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
+    if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_expr e = *sampi_at(t, behind);
+    if (e.b != quote) return false;
+    *r = *sampi_at(t, e.a);
+    if (r->kind != SAMPI_NODE_REPEAT) { /* one is no REPEAT */
+        r->a = e.a;
+        r->b = r->c = 1;
+    }
+    return r->a == x->any || r->a == x->character;
+}
+
+/* Strings of so many characters; most -1: any number. */
+static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
+                                               int32_t most)
+{
+    return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
+}
+
+/* What both match. Of two lengths one is made: counters that run side by side would have too many states. */
+static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
+{
+    sampi_expr p, q;
+    if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
+    return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
+                                     : sampi_schema_long(x, p.a == x->any ? q.a : p.a, least, most);
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return b;
+    if (b.n == SAMPI_ANY || a.n == 0) return a;
+    if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
+    return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return a;
+    if (b.n == SAMPI_ANY || a.n == 0) return b;
+    if (a.n < 0 || b.n < 0)
+        return sampi_texts_some(
+            x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    sampi_texts either = sampi_texts_filter(x, b, a, false);
+    int32_t list = x->arena.n;
+    for (int32_t i = 0; i < a.n + either.n; i++)
+        sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
+    either.list = list;
+    either.n = x->arena.n - list;
+    return either;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return sampi_texts_none();
+    if (a.n == 0) return sampi_texts_any();
+    sampi_expr r;
+    if (string && a.n == SAMPI_SOME && sampi_schema_length(x, a.node, &r)) {
+        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, r.c + 1, -1);
+        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, 0, r.b - 1);
+        return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
+    }
+    return sampi_texts_some(
+        x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
+}

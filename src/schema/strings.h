@@ -1,0 +1,58 @@
+/* ---- strings ---- */
+
+/* The shortest spelling of a code point in a JSON string: how many bytes. */
+static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
+{
+    static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
+    const char *known = c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
+    if (!known && c >= 0x20) return sampi_utf8_put(out, c);
+    out[0] = '\\';
+    if (known) return out[1] = letter[known - escaped], 2;
+    memcpy(out + 1, "u00", 3);
+    out[4] = hex[c >> 4];
+    out[5] = hex[c & 15];
+    return 6;
+}
+
+/* A text as a JSON string, with its quotes. */
+static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
+{
+    size_t n, used = 0;
+    const char *text = sampi_doc_text(x, string, &n);
+    char *out = (char *)SAMP_MALLOC(6 * n + 2);
+    if (!out) return SAMP_E_NOMEM;
+    out[used++] = '"';
+    for (const unsigned char *at = (const unsigned char *)text, *end = at + n; at < end;) {
+        uint32_t c;
+        at += sampi_utf8_get(at, end, &c);
+        used += sampi_json_spell(out + used, c);
+    }
+    out[used++] = '"';
+    sampi_node node = sampi_tree_text(x->tree, out, used);
+    SAMP_FREE(out);
+    return node;
+}
+
+/* One of the code points lo .. hi, in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const uint32_t raw[3][2] = { { 0x20, 0x21 }, { 0x23, 0x5b }, { 0x5d, 0x10ffff } };
+    sampi_node node = SAMPI_NEVER;
+    for (int i = 0; i < 3; i++) {
+        uint32_t range[1][2] = { { lo > raw[i][0] ? lo : raw[i][0], hi < raw[i][1] ? hi : raw[i][1] } };
+        if (range[0][0] <= range[0][1])
+            node = sampi_tree_alt(t, node, sampi_tree_class(t, (const uint32_t(*)[2])range, 1, false));
+    }
+    for (uint32_t c = 0; c <= 0x5c; c = c == 0x1f ? 0x22 : c == 0x22 ? 0x5c : c + 1) {
+        char out[8];
+        if (c >= lo && c <= hi) node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_json_spell(out, c)));
+    }
+    return node;
+}
+
+/* A node between quotes. */
+static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
+{
+    sampi_node quote = sampi_tree_text(t, "\"", 1);
+    return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
+}

@@ -1,0 +1,148 @@
+/* ---- the whole ---- */
+
+/* The words of `options`, see samp_grammar_init. */
+static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
+{
+    static const char *const known[3] = { "ordered", "compact", "spaced" };
+    bool set[3] = { false, false, false };
+    for (const char *at = options ? options : ""; *at;) {
+        size_t n = strcspn(at, " "), i = 0;
+        while (i < 3 && !(strlen(known[i]) == n && !memcmp(known[i], at, n))) i++;
+        if (n && i == 3)
+            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: expected ordered, compact or spaced");
+        if (n) set[i] = true;
+        at += n + (at[n] == ' ');
+    }
+    if (set[1] && set[2])
+        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact and spaced exclude each other");
+    sampi_tree *t = x->tree;
+    sampi_node any = SAMPI_EMPTY, behind = SAMPI_EMPTY;
+    static const uint32_t spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
+    if (!set[1] && !set[2]) any = behind = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, -1);
+    if (set[2]) behind = sampi_tree_text(t, " ", 1);
+    x->in_order = set[0];
+    x->space = any;
+    x->comma = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ",", 1), behind));
+    x->colon = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ":", 1), behind));
+    return SAMP_OK;
+}
+
+/* The nodes that every schema needs. */
+static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    static const char any[] =
+        "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
+        "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
+                      fraction[] = "(\\.\\d+)?";
+    x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
+    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
+    x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
+    x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
+    x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
+    x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
+    x->character = sampi_schema_range(t, 0, 0x10ffff);
+    x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
+    const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
+}
+
+/* What the document has of the keywords, and which draft it follows. */
+static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
+{
+    static const char *const names[] = {
+#define SAMPI_SCHEMA_NAME(key, name, value) name,
+        SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
+#undef SAMPI_SCHEMA_NAME
+    };
+    size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
+    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes +
+                  n_strings * (sizeof *x->listed + 1);
+    x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
+    if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
+    x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
+    x->listed = x->targets + n_nodes;
+    x->scalars_known = (uint8_t *)(x->listed + n_strings);
+    x->key_of = x->scalars_known + 2 * n_nodes;
+    memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
+    memset(x->listed, 0, n_strings * sizeof *x->listed + 2 * n_nodes + n_strings);
+    for (int i = 0; i < SAMPI_KEY_LAST; i++) {
+        x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
+        if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
+    }
+    x->draft = 8;
+    int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
+    const char *text = "";
+    if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
+        text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
+    for (size_t i = 0; i + 8 <= n; i++) {
+        if (memcmp(text + i, "draft-0", 7)) continue;
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        x->draft = text[i + 7] - '0';
+    }
+    /* What a draft does not know yet is no keyword. */
+    static const struct {
+        sampi_schema_key key;
+        int draft;
+    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    return x->status;
+}
+
+/* The bodies of all rules; each may ask for more. */
+static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
+{
+    for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
+        int32_t goal = *sampi_ints(&x->queue, i);
+        unsigned deep = sampi_goal_deep(x, goal);
+        sampi_node body = sampi_goal_scalars_node(x, goal);
+        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
+        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
+        sampi_schema_made(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+    }
+}
+
+static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
+{
+    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena,    &x->stack,       &x->atoms,
+                          &x->todo,  &x->queue, &x->patterns, &x->deriver.work };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    SAMP_FREE(x->deriver.memo);
+    SAMP_FREE(x->scalars);
+    sampi_json_free(&x->doc);
+}
+
+/* The texts that are instances of a JSON schema, into the tree; `options` as samp_grammar_init's root. A status, and
+   *error, if it is none, or can't be expressed. */
+static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                               samp_grammar_error *error)
+{
+    sampi_schema x;
+    memset(&x, 0, sizeof x);
+    memset(error, 0, sizeof *error);
+    x.tree = tree;
+    x.steps = SAMPI_SCHEMA_STEPS;
+    int status = sampi_json_read(&x.doc, text, strlen(text), error);
+    if (!status) status = sampi_schema_options(&x, options);
+    if (!status) status = sampi_schema_prepare(&x);
+    sampi_node root = status;
+    if (!status) {
+        sampi_schema_constants(&x);
+        int32_t first = x.stack.n;
+        bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
+        int32_t goal = sampi_goal_taken(&x, first);
+        root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
+        sampi_schema_rules(&x);
+        sampi_schema_made(&x, root);
+        if (x.status) root = x.status;
+    }
+    sampi_schema_free(&x);
+    return root;
+}

@@ -1,0 +1,548 @@
+/* ---- the end of a prefix ----
+   Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
+   distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
+
+/* RUNS are asked of the whole bucket that has the end. */
+static void sampi_end_unguessed(sampi_end *end)
+{
+    end->since = 0;
+    end->until = UINT32_MAX;
+}
+
+/* Look for it anew, in so many buckets of [from, to]. */
+static void sampi_end_within(sampi_end *end, double from, double to, uint32_t buckets, bool is_whole)
+{
+    end->from = from;
+    end->scale = to > from ? (double)buckets / (to - from) : 0.0;
+    end->buckets[0] = buckets;
+    end->level = 0;
+    sampi_end_unguessed(end);
+    end->is_whole = is_whole;
+    end->is_after = false;
+    end->mass = end->count = 0;
+}
+
+static sampi_order sampi_order_from(float max, double mean)
+{
+    sampi_order order = { sampi_typical_score, (double)max, mean };
+    return order;
+}
+
+/* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
+static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
+{
+    double t = sampi_abs((end->order.max - (double)l) - end->order.mean) - end->from;
+    t = t > 0.0 ? sampi_round(t * end->scale) : 0.0;
+    for (int i = 0;; i++) {
+        uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
+        if (i == end->level) {
+            *bucket = at;
+            return 0;
+        }
+        if (at != end->path[i]) return at < end->path[i] ? -1 : 1;
+        t = (t - (double)at) * (double)end->buckets[i + 1];
+    }
+}
+
+/* Where a logit stands to the end: 0 and below, it is in, as far as `side` reaches. */
+typedef int (*sampi_stands)(const sampi_end *end, float l);
+
+static int sampi_stands_by_bucket(const sampi_end *end, float l)
+{
+    uint32_t bucket;
+    return sampi_end_side(end, l, &bucket);
+}
+
+/* 0: in the buckets that RUNS are of. */
+static int sampi_stands_by_runs(const sampi_end *end, float l)
+{
+    uint32_t bucket;
+    int side = sampi_end_side(end, l, &bucket);
+    return side ? side : bucket < end->since ? -1 : bucket >= end->until;
+}
+
+/* 0: one of those that tie with the last one. */
+static int sampi_stands_by_last(const sampi_end *end, float l)
+{
+    samp_token_data d = { 0, l, 0.0f };
+    return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
+}
+
+/* The same by the distance alone: of those that round to one, the order goes by the logit, and so back and forth. */
+static int sampi_stands_by_score(const sampi_end *end, float l)
+{
+    samp_token_data d = { 0, l, 0.0f };
+    double score = end->order.score(&end->order, &d), last = end->order.score(&end->order, &end->last);
+    return (score > last) - (score < last);
+}
+
+/* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
+   sides of the mean they stand the farther back the farther they are, so the ends are found by bisection. */
+static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
+{
+    float middle = sampi_finite((float)(end->order.max - end->order.mean));
+    while (sampi_signed_score(&end->order, middle) < 0.0) middle = sampi_next_down(middle);
+    int64_t in = (int64_t)sampi_key(middle) + 1, out = (int64_t)sampi_key(-FLT_MAX) - 1;
+    while (in - out > 1) {
+        int64_t mid = out + (in - out) / 2;
+        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
+            in = mid;
+        else
+            out = mid;
+    }
+    float low = sampi_unkey((int32_t)in);
+    in = sampi_key(middle);
+    out = (int64_t)sampi_key(FLT_MAX) + 1;
+    while (out - in > 1) {
+        int64_t mid = in + (out - in) / 2;
+        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
+            in = mid;
+        else
+            out = mid;
+    }
+    *high = sampi_unkey((int32_t)out);
+    return low;
+}
+
+/* ---- answers: what a slice says to a question ----
+   Each fills an empty parcel from row->row, the slice as it is now, and from what all ranks know. An empty slice has
+   the answer that changes nothing in a merge. Above each stands what is sent, why that merges to the whole row's,
+   and what may be relied on behind it. */
+
+/* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
+static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
+{
+    if (row->row.n == 0 || !(low < high)) return 0;
+    return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
+}
+
+/* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
+   */
+static size_t sampi_look_kept(const samp_shard *shard, const sampi_shard_row *row)
+{
+    float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
+    return sampi_between(row, low, high, shard->work.x, shard->work.id);
+}
+
+/* What stands at 0, on both sides of what is kept. */
+static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row, sampi_stands stands)
+{
+    float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
+    float kept = sampi_end_interval(&row->end, stands, -1, &above);
+    if (!(kept < above)) return sampi_between(row, low, high, shard->work.x, shard->work.id);
+    size_t n = sampi_between(row, low, kept, shard->work.x, shard->work.id);
+    return n + sampi_between(row, above, high, shard->work.x + n, shard->work.id + n);
+}
+
+/* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
+   many there are behind it. */
+static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, size_t want, size_t *all)
+{
+    const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
+    float *x = shard->work.x;
+    int32_t *id = shard->work.id;
+    size_t n = row->row.n, m = 0;
+    *all = n;
+    if (n == 0) return 0;
+    sampi_row look = row->row; /* dense for now, for the maxima of its lines */
+    look.work = &shard->work;
+    sampi_set_tokens(&look, row->row.x, NULL, n);
+    (void)sampi_scan(&look);
+    sampi_gather_first(&look, want + row->n_list);
+    for (size_t i = 0; i < look.n; i++) {
+        int32_t token = row->row.id[id[i]];
+        if (last && (x[i] > last->logit || (x[i] == last->logit && token <= last->id))) {
+            --*all;
+            continue;
+        }
+        x[m] = x[i];
+        id[m++] = token;
+    }
+    return m;
+}
+
+/* Will one of these want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for
+   an end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+static bool sampi_wants_least(sampi_sampler *const *member, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const sampi_sampler *s = member[i];
+        switch (s->kind) {
+            case SAMPI_TOP_N_SIGMA:
+            case SAMPI_TYPICAL:
+            case SAMPI_TOP_P:
+            case SAMPI_MIROSTAT: return true;
+            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
+            case SAMPI_MIN_P:
+            case SAMPI_TOP_A:
+            case SAMPI_P_LESS:
+            case SAMPI_EPSILON:
+            case SAMPI_ETA:
+                if (s->u.cut.min_keep > SAMPI_SHARD_LIST) return true;
+                break;
+            default: break;
+        }
+    }
+    return false;
+}
+
+/* The smallest of the slice; INFINITY: it has none. */
+static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
+{
+    float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
+    for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
+        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+        row->row.k->scale(row->row.x + at, n, -1.0f, false, buf);
+        float top = -row->row.k->maxima(buf, SAMP_F32, NULL, n, line);
+        if (top < least) least = top;
+    }
+    return least;
+}
+
+/* The entries of d [n], which are in order. */
+static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 3, d[i].logit);
+    }
+    sampi_set_entries(p, n);
+}
+
+/* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
+   the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
+   beginning, and with nothing behind it all that is left. Returns how many are behind. */
+static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
+    sampi_row look = row->row;
+    look.work = &shard->work;
+    sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
+    if (n > p->room) {
+        (void)sampi_scan(&look);
+        sampi_cut(&look, p->room);
+        n = p->room;
+    }
+    for (size_t i = 0; i < n; i++) {
+        d[i].id = look.id[i];
+        d[i].logit = look.x[i];
+        d[i].p = 0.0f;
+    }
+    sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
+    sampi_put_tokens(d, n, p);
+    return behind;
+}
+
+static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tells_least, sampi_parcel *p)
+{
+    size_t behind = sampi_put_first(shard, row, p);
+    tells_least = tells_least && behind && !(row->has & SAMPI_HAS_LEAST);
+    sampi_wire_put(p->fields, behind, 8);
+    sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
+}
+
+/* Will one of these want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+static bool sampi_wants_squares(sampi_sampler *const *member, int n)
+{
+    while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
+    return n > 0;
+}
+
+/* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
+   the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
+   share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
+static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
+{
+    sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
+    uint64_t squares = 0, w[SAMPI_TILE + 16];
+    const bool is_ahead = row->seeks || row->ahead > -INFINITY;
+    size_t n_all = row->seeks ? sampi_look_kept(shard, row)
+                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+                              : row->row.n;
+    const float *x = is_ahead ? shard->work.x : row->row.x;
+    for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
+        size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
+        row->row.k->weights(x + at, n, sums.max, w, NULL);
+        squares += sampi_squares(w, n);
+    }
+    if (n_all) row->row.k->sums(x, n_all, 1.0f, sums.max, INFINITY, true, &sums);
+    sampi_wire_put(p->fields, sums.n, 8);
+    sampi_wire_put(p->fields + 8, sums.z, 8);
+    sampi_wire_put(p->fields + 16, sums.s, 8);
+    sampi_wire_put(p->fields + 24, squares, 8);
+}
+
+/* SIGMA. Sent: n, the sums of top_n_sigma's integers and of their squares (128 bits). Their scale is made of the row's
+   maximum and least logit, which are known. Then: sigma, in the same doubles on every rank. */
+static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
+{
+    double scale = sampi_sigma_scale((double)row->max - (double)row->least);
+    sampi_u128 squares = { 0, 0 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < row->row.n; i++) {
+        uint64_t x = sampi_sigma_x(row->max, row->row.x[i], scale);
+        sum += x;
+        squares = sampi_add128(squares, sampi_mul128(x, x));
+    }
+    sampi_wire_put(p->fields, row->row.n, 8);
+    sampi_wire_put(p->fields + 8, sum, 8);
+    sampi_wire_put(p->fields + 16, squares.hi, 8);
+    sampi_wire_put(p->fields + 24, squares.lo, 8);
+}
+
+/* The buckets of x [n], as sampi_end_side tells them. By blocks that compilers turn into vectors: the first level is a
+   look at the whole slice, and has no products that are added to anything. */
+static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, size_t n, uint32_t *bucket)
+{
+    enum { BLOCK = 16 };
+    const double max = end->order.max, mean = end->order.mean, from = end->from, scale = end->scale;
+    const double last = (double)(end->buckets[0] - 1);
+    size_t i = 0;
+    for (; end->level == 0 && i + BLOCK <= n; i += BLOCK)
+        for (size_t k = i; k < i + BLOCK; k++) {
+            double t = sampi_abs((max - (double)x[k]) - mean) - from;
+            t = (t > 0.0 ? t : 0.0) * scale;
+            bucket[k] = (uint32_t)(int32_t)(t < last ? t : last);
+        }
+    for (; i < n; i++) (void)sampi_end_side(end, x[i], &bucket[i]);
+}
+
+/* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
+   known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
+   has the end, and of what lies before it the mass and the number are known. */
+static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
+    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
+    size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
+    const float *x = row->end.level ? shard->work.x : row->row.x;
+    for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
+        size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
+        row->row.k->weights(x + at, n, row->max, w, NULL);
+        sampi_end_buckets(&row->end, x + at, n, bucket);
+        for (size_t i = 0; i < n; i++) {
+            mass[bucket[i]] += w[i];
+            count[bucket[i]]++;
+        }
+    }
+    for (size_t i = 0; i < p->room; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), mass[i], 8);
+        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 3);
+    }
+    sampi_set_entries(p, p->room);
+}
+
+static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
+{
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+}
+
+/* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
+   so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
+   first ones. Then: those up to the end, if it is among them. */
+static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_end end = row->end;
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    float high, low;
+    end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
+    low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
+    size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
+    for (size_t i = 0; i < n; i++) {
+        d[i].id = shard->work.id[i];
+        d[i].logit = shard->work.x[i] + 0.0f;
+        d[i].p = 0.0f;
+    }
+    sampi_sort_part(&end.order, d, n, room, 64);
+    sampi_put_mean(&end, p);
+    sampi_put_tokens(d, room, p);
+}
+
+/* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
+   merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
+   the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
+static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_end *end = &row->end;
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
+    sampi_put_mean(end, p);
+    for (size_t i = 0; i < bucket; i++) {
+        d[n].id = 0;
+        d[n].logit = shard->work.x[i];
+        n += !end->is_after || sampi_before(&end->order, &end->after, &d[n]);
+    }
+    sampi_sort_part(&end->order, d, n, n, 64);
+    for (size_t i = 0; i < n && runs < p->room; runs++) {
+        size_t from = i;
+        while (i < n && d[i].logit == d[from].logit) i++;
+        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 3);
+        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 3, d[from].logit + 0.0f);
+        sampi_wire_put(sampi_parcel_entry(p, runs) + 7, i - from, 3);
+    }
+    sampi_set_entries(p, runs);
+}
+
+/* As the kernel scales, and so the list as the slices. */
+static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
+
+/* Temperatures that nothing has to be known for. */
+static bool sampi_is_plain_temp(const sampi_sampler *s)
+{
+    if (s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT) return false;
+    return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
+}
+
+/* What a member divides by on the way to a draw that was asked for ahead: a temperature, or min_p that keeps all. */
+static float sampi_way_temp(const sampi_sampler *s) { return s->kind == SAMPI_MIN_P ? 1.0f : s->u.temp.t; }
+
+/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
+{
+    float *l = shard->work.x, aim = sampi_adaptive_p_aim(s);
+    double *e = (double *)(void *)shard->work.w;
+    size_t n = row->row.n;
+    if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
+    (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
+    row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
+    row->row.k->adapt(l, n, 1.0f, aim);
+    return l;
+}
+
+/* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
+   of ours may say less. */
+static bool sampi_draw_is_sound(const samp_shard *shard, const sampi_shard_row *row, const float *l, size_t n)
+{
+    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) <= row->draw_max;
+}
+
+/* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
+   drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
+   which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
+   of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
+static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
+                                        sampi_parcel *p)
+{
+    const sampi_kernels *k = row->row.k;
+    sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
+    float *kept = shard->work.x;
+    const float *x = kept;
+    uint64_t q = 0;
+    size_t n = row->row.n;
+    if (row->seeks || row->ahead > -INFINITY) {
+        n = row->seeks ? sampi_look_kept(shard, row)
+                       : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
+        for (int i = row->at + 1; i < row->drawer && n; i++)
+            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), false, kept);
+    } else {
+        x = sampi_draw_logits(shard, row, member[row->at]);
+    }
+    if (sampi_draw_is_sound(shard, row, x, n)) {
+        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, shard->work.sum);
+        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
+        k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
+    }
+    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 3);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 3, q, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 11, sums.z, 8);
+    sampi_set_entries(p, 1);
+}
+
+/* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
+   looked for. Then: what the next weights are relative to. */
+static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                             sampi_parcel *p)
+{
+    size_t n = row->seeks ? sampi_look_kept(shard, row) : row->row.n;
+    const float *l = row->seeks ? shard->work.x : sampi_draw_logits(shard, row, s);
+    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) : -INFINITY;
+    sampi_wire_put_float(p->entries, max + 0.0f);
+    sampi_set_entries(p, 1);
+}
+
+/* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
+   first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
+   attempt. Then: that is sampi_draw's, or all of them have failed. */
+static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                              sampi_parcel *p)
+{
+    const float *l = sampi_draw_logits(shard, row, s), max = row->draw_max;
+    uint64_t before = 0, mine = 0, random[2], *tile = shard->work.sum;
+    sampi_wire_put(p->fields, UINT32_MAX, 4);
+    if (!sampi_draw_is_sound(shard, row, l, row->row.n)) return;
+    row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
+    for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
+    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < shard->first ? row->seg[i].q : 0;
+    for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
+        sampi_random(s, attempt, random);
+        uint64_t left = sampi_mulhi(random[0], row->q), q;
+        size_t t = 0;
+        if (left < before || left - before >= mine) continue;
+        left -= before;
+        while (tile[t] <= left) left -= tile[t++];
+        size_t i = t * SAMPI_TILE;
+        while ((q = sampi_envelope(max, l[i])) <= left) left -= q, i++;
+        if (sampi_mulhi(random[1], q << 14) >= sampi_weight(max, l[i])) continue;
+        sampi_wire_put(p->fields, attempt, 4);
+        sampi_wire_put(p->fields + 4, (uint32_t)row->row.id[i], 4);
+        sampi_wire_put_float(p->fields + 8, row->row.x[i] + 0.0f);
+        return;
+    }
+}
+
+/* What reaches xtc's threshold, as a mass. */
+static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
+{
+    return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
+}
+
+/* The smallest logit with that mass; INFINITY: not even the maximum has. Weights don't fall as logits grow. */
+static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
+{
+    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
+    while (in - out > 1) {
+        int64_t mid = out + (in - out) / 2;
+        if (sampi_weight(row->max, sampi_unkey((int32_t)mid)) >= mass)
+            in = mid;
+        else
+            out = mid;
+    }
+    return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
+}
+
+/* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
+   later is the row's. Then: how many xtc would drop, and which one it keeps. */
+static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                               sampi_parcel *p)
+{
+    float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
+    size_t n = sampi_between(row, floor, INFINITY, shard->work.x, shard->work.id);
+    samp_token_data last = { -1, 0.0f, 0.0f };
+    for (size_t i = 0; i < n; i++) {
+        samp_token_data d = { shard->work.id[i], shard->work.x[i], 0.0f };
+        if (i == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
+    }
+    sampi_wire_put(p->fields, n, 8);
+    sampi_wire_put(p->fields + 8, (uint32_t)last.id, 4);
+    sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
+}
+
+/* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
+   are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
+   token. */
+static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+{
+#ifdef SAMPLING_GUMBEL_DECLARED
+    sampi_race race = sampi_race_of(s, row->max);
+    for (size_t i = 0; i < row->row.n; i++)
+        if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
+            sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
+    sampi_wire_put(p->fields, sampi_bits(race.time), 8);
+    sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
+    sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
+#else
+    (void)row, (void)s, (void)p;
+#endif
+}

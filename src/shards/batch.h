@@ -1,0 +1,427 @@
+/* ---- a batch ----
+   begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
+   message, which has the same size whatever is wrong; then every rank leaves with the same status. */
+
+SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
+{
+    samp_shard *shard = NULL;
+    bool good = n_vocab >= 1 && n_vocab <= SAMP_MAX_VOCAB && first <= n_vocab && length <= n_vocab - first &&
+                n_ranks >= 1 && n_ranks <= SAMPI_SHARD_RANKS;
+    size_t firsts = good ? n_ranks * sizeof shard->start : 0;
+    shard = good ? (samp_shard *)SAMP_MALLOC(sizeof *shard + firsts) : NULL;
+    if (status) *status = !good ? SAMP_E_RANGE : shard ? SAMP_OK : SAMP_E_NOMEM;
+    if (!shard) return NULL;
+    memset(shard, 0, sizeof *shard);
+    shard->n_vocab = n_vocab;
+    shard->first = first;
+    shard->length = length;
+    shard->n_ranks = n_ranks;
+    shard->firsts = (unsigned char *)(shard + 1);
+    return shard;
+}
+
+SAMP_API void samp_shard_drop(samp_shard *shard, int status)
+{
+    if (!shard || !shard->is_sampling) return;
+    shard->is_sampling = false;
+    shard->size = 0;
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        if (r < shard->rows && shard->row[r].open) sampi_shard_close(shard, &shard->row[r], status);
+        if (shard->out && shard->round <= 1) shard->out[r] = status;
+    }
+}
+
+SAMP_API void samp_shard_free(samp_shard *shard)
+{
+    if (!shard) return;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    SAMP_FREE(shard->work.block);
+    SAMP_FREE(shard);
+}
+
+/* What is wrong with this rank's call. An empty slice has no data to be checked. */
+static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
+                             const samp_token *out)
+{
+    if (!slice || (slice->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (slice->n_rows == 0) return SAMP_OK;
+    samp_logits check = *slice;
+    if (check.n_vocab != shard->length) return SAMP_E_RANGE;
+    if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;
+    return sampi_check_batch(rows, &check);
+}
+
+/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known. */
+static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
+                                       size_t r, const uint32_t *grammar, size_t n_known)
+{
+    const sampi_kernels *k = sampi_use();
+    size_t n = shard->length;
+    float *x = row->work.x;
+    memset(&row->row, 0, sizeof row->row);
+    row->row.k = k;
+    row->row.work = &row->work;
+    row->row.perf = &row->s->perf;
+    row->row.top = -INFINITY;
+    sampi_set_tokens(&row->row, x, row->work.id, n);
+    if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
+    if (n == 0) return SAMP_OK;
+    sampi_fetch_given(shard, slice, r, x, row->work.id);
+    bool tells = grammar && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
+    for (size_t i = shard->first; grammar && i < shard->first + n; i++)
+        if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
+    row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
+    if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
+    if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
+    return SAMP_OK;
+}
+
+/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. If only the slice is wrong,
+   the row is open all the same, with nothing in it: should the merged message not tell the status, the rank goes on
+   asking what the others ask, and objects. */
+static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
+                            size_t r)
+{
+    sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
+    int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    sampi_job job;
+    if (status) return status;
+    memset(&job, 0, sizeof job);
+    job.s = row->s = s;
+    job.n = shard->n_vocab;
+    sampi_moves(s);
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    status = sampi_grammar_job(&job);
+#endif
+    const samp_logprobs *lp = row->logprobs;
+    if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
+    if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
+        status = SAMP_E_NULL;
+    int slice_status = sampi_fetch_slice(shard, row, slice, r, job.mask, job.n);
+    if (!status) status = slice_status;
+    if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
+    sampi_save_state(s);
+    row->open = true;
+    int n = sampi_shard_members(s, member);
+    while (row->at + 1 < n && (sampi_is_plain_temp(member[row->at]) ||
+                               (sampi_traits_of(member[row->at]->kind)->flags & SAMPI_PATCHES))) {
+        (void)sampi_shard_step(shard, row, member, n);
+        row->ordinal[member[row->at++]->kind]++;
+    }
+    return status;
+}
+
+/* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
+   h(0) - h(n). Others leave it with a chance of 2^-64. */
+static uint64_t sampi_boundary(uint64_t at)
+{
+    uint64_t hash = SAMPI_SHARD_MAGIC;
+    sampi_mix(&hash, at);
+    return hash;
+}
+
+/* Everything about the message but its parcels. `same` is what ranks must agree on. */
+static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
+                             int status)
+{
+    uint64_t shape = SAMPI_SHARD_FORMAT;
+    sampi_mix(&shape, shard->n_vocab);
+    sampi_mix(&shape, shard->batch);
+    sampi_mix(&shape, shard->n_ranks);
+    sampi_wire_put(at, SAMPI_SHARD_MAGIC, 4);
+    sampi_wire_put(at + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+    sampi_wire_put(at + SAMPI_AT_ROUND, shard->round, 4);
+    sampi_wire_put(at + SAMPI_AT_STATUS, (uint32_t)status, 4);
+    for (int i = 0; i < 16; i += 8) {
+        sampi_wire_put(at + SAMPI_AT_SAME + i, same, 8);
+        sampi_wire_put(at + SAMPI_AT_SHAPE + i, shape, 8);
+    }
+    sampi_wire_put(at + SAMPI_AT_SLICES, sampi_boundary(shard->first) - sampi_boundary(shard->first + shard->length),
+                   8);
+    sampi_wire_put(at + SAMPI_AT_RANKS, 1, 4);
+    sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
+}
+
+/* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
+   logit with the other sign, so that both merge in the same way. */
+static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row)
+{
+    sampi_sampler *member[SAMPI_PLAN];
+    float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
+    if (row->wrong) {
+        sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-row->wrong, 4);
+    } else {
+        int n = sampi_shard_members(row->s, member) - row->at;
+        sampi_wire_put_float(sampi_parcel_entry(p, r), max);
+        if (sampi_wants_least(member + row->at, n)) down = 0.0f - sampi_shard_least(row);
+    }
+    sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
+}
+
+/* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
+   from all ranks side by side. */
+static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
+                              size_t from, size_t n, bool gathers, int status)
+{
+    uint64_t same = SAMP_VERSION;
+    size_t n_all = 0, all = 0;
+    shard->round = 1;
+    shard->objection = SAMP_OK;
+    shard->n_rows = n;
+    shard->batch = slice ? slice->n_rows : 0;
+    shard->from = from;
+    if (slice) shard->slice = *slice;
+    shard->out = out ? out + from : NULL;
+    rows = rows ? rows + from : NULL;
+    shard->is_sampling = true;
+    for (size_t r = 0; r < n && !status; r++) n_all += rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
+    if (!status) status = sampi_shard_reserve(shard, n, n_all, gathers);
+    for (size_t r = 0; r < shard->rows; r++) shard->row[r].open = false;
+    memset(shard->start, 0, sizeof shard->start);
+    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, 2 * SAMPI_SHARD_ROWS);
+    sampi_set_entries(&top, top.room);
+    for (size_t r = 0; r < n && !status; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        sampi_work work = row->work;
+        sampi_seg *seg = row->seg;
+        memset(row, 0, sizeof *row);
+        row->work = work;
+        row->seg = seg;
+        row->drawer = -1;
+        row->ahead = row->reaches = -INFINITY;
+        bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
+        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_ROOM * r;
+        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_ROOM;
+        row->logprobs = slice->logprobs ? &slice->logprobs[from + r] : NULL;
+        row->wrong = sampi_shard_open(shard, row, rows[r], slice, from + r);
+        sampi_put_top(&top, r, row);
+        if (!rows[r]) continue;
+        sampi_settings((const sampi_sampler *)rows[r], &same);
+        sampi_mix(&same, samp_get_position(rows[r]));
+        if (!row->logprobs) continue;
+        sampi_mix(&same,
+                  (uint64_t)(uint32_t)row->logprobs->raw.n_top << 32 | (uint32_t)row->logprobs->processed.n_top);
+    }
+    sampi_shard_head(shard, shard->start, same, 1, status);
+}
+
+SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out)
+{
+    if (!shard) return SAMP_E_NULL;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    int status = sampi_check_slice(shard, rows, slice, out);
+    size_t n = slice ? slice->n_rows : 0;
+    if (!status && n > SAMPI_SHARD_ROWS) status = SAMP_E_RANGE;
+    sampi_shard_start(shard, rows, slice, out, 0, n, false, status);
+    return SAMP_OK;
+}
+
+/* How many entries a parcel has room for. */
+static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    if (kind == SAMPI_PARCEL_TOP) return 1;
+    if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
+    if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
+    if (kind == SAMPI_PARCEL_NEAR) return row->end.room_near;
+    if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
+    if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
+        int32_t n_top = sampi_set_of(row, kind)->n_top;
+        return n_top < 1 ? 1 : n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)n_top : (size_t)SAMP_MAX_TOP_LOGPROBS;
+    }
+    if (kind != SAMPI_PARCEL_RUNS) return 0;
+    if (row->end.scale == 0.0) return shard->n_ranks;
+    return row->end.room;
+}
+
+/* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
+static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                         sampi_parcel *p)
+{
+    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(shard, row, p);
+    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(shard, row, p);
+    if (row->at >= n) return;
+    const sampi_sampler *s = member[row->at];
+    switch (p->kind) {
+        case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
+        case SAMPI_PARCEL_LIST:
+            sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
+            break;
+        case SAMPI_PARCEL_SUMS:
+            sampi_answer_sums(shard, row, sampi_wants_squares(member + row->at, n - row->at), p);
+            break;
+        case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
+        case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
+        case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
+        case SAMPI_PARCEL_NEAR: sampi_answer_near(shard, row, p); break;
+        case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
+        case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
+        case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
+        case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
+        case SAMPI_PARCEL_RAW:
+        case SAMPI_PARCEL_LEFT:
+        case SAMPI_PARCEL_RAW_SUMS:
+        case SAMPI_PARCEL_LEFT_SUMS:
+        case SAMPI_PARCEL_NONE:
+        case SAMPI_N_PARCELS: break;
+    }
+}
+
+/* The first message lies ready. Each later one is made of all rows' questions; their kinds and rooms are in the
+   checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
+SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
+{
+    sampi_sampler *member[SAMPI_PLAN];
+    uint64_t same = SAMP_VERSION;
+    uint32_t n_parcels = 0;
+    size_t size = SAMPI_SHARD_HEAD;
+    if (n) *n = 0;
+    if (!shard || !n || !shard->is_sampling) return NULL;
+    if (shard->round == 1) {
+        *n = shard->size = sizeof shard->start;
+        return shard->start;
+    }
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        if (!row->ask) continue;
+        int n_members = sampi_shard_members(row->s, member);
+        sampi_mix(&same, r);
+        for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
+            if (!(row->ask >> kind & 1)) continue;
+            size_t room = sampi_parcel_room(shard, row, (sampi_parcel_kind)kind);
+            size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
+            memset(shard->message + size, 0, bytes);
+            sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
+            sampi_answer(shard, row, member, n_members, &p);
+            sampi_mix(&same, (uint64_t)kind << 32 | room);
+            size += bytes;
+            n_parcels++;
+        }
+    }
+    if (n_parcels == 0) {
+        shard->is_sampling = false;
+        return NULL;
+    }
+    memset(shard->message, 0, SAMPI_SHARD_HEAD);
+    sampi_shard_head(shard, shard->message, same, n_parcels, shard->objection);
+    *n = shard->size = size;
+    return shard->message;
+}
+
+/* What a merged message's head says. */
+static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
+{
+    if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
+    if (sampi_wire_u32(at + SAMPI_AT_ROUND) != shard->round) return SAMP_E_FORMAT;
+    if (memcmp(at + SAMPI_AT_SHAPE, at + SAMPI_AT_SHAPE + 8, 8) != 0) return SAMP_E_RANGE;
+    if (sampi_wire_u32(at + SAMPI_AT_RANKS) != shard->n_ranks) return SAMP_E_RANGE;
+    if (sampi_wire_get(at + SAMPI_AT_SLICES, 8) != sampi_boundary(0) - sampi_boundary(shard->n_vocab))
+        return SAMP_E_RANGE;
+    int status = (int32_t)sampi_wire_u32(at + SAMPI_AT_STATUS);
+    if (status) return status >= SAMP_STATUS_LAST ? status : (int)SAMP_E_FORMAT;
+    return memcmp(at + SAMPI_AT_SAME, at + SAMPI_AT_SAME + 8, 8) != 0 ? SAMP_E_FORMAT : SAMP_OK;
+}
+
+/* The rows' maxima, or what is wrong with them. */
+static int sampi_take_first(samp_shard *shard)
+{
+    sampi_parcel p;
+    size_t at = SAMPI_SHARD_HEAD;
+    if (!sampi_next_of_message(shard->start, sizeof shard->start, &at, &p) || p.kind != SAMPI_PARCEL_TOP ||
+        p.n != 2 * SAMPI_SHARD_ROWS)
+        return SAMP_E_FORMAT;
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        float max = sampi_wire_float(sampi_parcel_entry(&p, r));
+        int status = sampi_max_status(max);
+        int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
+        if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
+        row->max = max;
+        row->least = 0.0f - sampi_wire_float(sampi_parcel_entry(&p, SAMPI_SHARD_ROWS + r));
+        row->has |= SAMPI_ASK_TOP;
+        if (sampi_is_number(row->least) && row->least <= max) row->has |= SAMPI_HAS_LEAST;
+        if (!status && !row->open) status = SAMP_E_FORMAT;
+        if (!status && (row->wrong || (row->row.n && row->row.top > max))) shard->objection = SAMP_E_FORMAT;
+        if (!status)
+            sampi_shard_advance(shard, row);
+        else if (row->open)
+            sampi_shard_close(shard, row, status);
+        else
+            shard->out[r] = status;
+    }
+    return SAMP_OK;
+}
+
+/* Row by row: all its parcels first, then the step that has asked. A row whose parcels no rank would send has failed
+   alone; a parcel in the wrong place fails all, as does the head. */
+SAMP_API int samp_shard_take(samp_shard *shard)
+{
+    if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
+    unsigned char *bytes = shard->round == 1 ? shard->start : shard->message;
+    size_t at = SAMPI_SHARD_HEAD, n = shard->size;
+    int status = sampi_take_head(shard, bytes, n);
+    if (!status && shard->round == 1) status = sampi_take_first(shard);
+    for (size_t r = 0; r < shard->n_rows && !status && shard->round > 1; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        sampi_parcel p[SAMPI_N_PARCELS];
+        int n_parcels = 0;
+        unsigned ask = row->ask;
+        bool good = true;
+        if (!ask) continue;
+        for (int kind = 1; kind < SAMPI_N_PARCELS && !status; kind++) {
+            if (!(ask >> kind & 1)) continue;
+            sampi_parcel *q = &p[n_parcels++];
+            if (!sampi_next_of_message(bytes, n, &at, q) || (int)q->kind != kind || q->row != r ||
+                q->room != sampi_parcel_room(shard, row, q->kind))
+                status = SAMP_E_FORMAT;
+            else
+                good = sampi_take_parcel(shard, row, q) && good;
+        }
+        if (status) break;
+        if (good)
+            sampi_shard_advance(shard, row);
+        else
+            sampi_shard_close(shard, row, SAMP_E_FORMAT);
+    }
+    if (status) samp_shard_drop(shard, status);
+    shard->round++;
+    shard->size = 0;
+    return status;
+}
+
+/* One message to all and back. */
+static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned char *bytes, size_t n)
+{
+    unsigned char *all = shard->round == 1 ? shard->firsts : shard->gathered;
+    int status = ranks->allreduce ? ranks->allreduce(ranks->user, bytes, n, samp_shard_merge)
+                                  : ranks->allgather(ranks->user, bytes, n, all);
+    if (status) return status < 0 && status >= SAMP_STATUS_LAST ? status : (int)SAMP_E_DEVICE;
+    if (ranks->allreduce) return SAMP_OK;
+    memcpy(bytes, all, n);
+    for (uint32_t i = 1; i < shard->n_ranks; i++) samp_shard_merge(bytes, all + i * n, n);
+    return SAMP_OK;
+}
+
+/* Groups of rows, one after the other, each to its end. What is wrong with the call is told in the first message as
+   well: the other ranks are waiting for one. */
+SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
+                                 const samp_logits *slice, samp_token *out)
+{
+    if (!shard || !ranks || (!ranks->allreduce && !ranks->allgather)) return SAMP_E_NULL;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    int wrong = sampi_check_slice(shard, rows, slice, out), status = SAMP_OK;
+    size_t n_rows = slice ? slice->n_rows : 0, from = 0, n;
+    do {
+        size_t group = n_rows - from < SAMPI_SHARD_ROWS ? n_rows - from : (size_t)SAMPI_SHARD_ROWS;
+        void *bytes;
+        sampi_shard_start(shard, rows, slice, out, from, group, !ranks->allreduce, wrong);
+        while (!status && (bytes = samp_shard_message(shard, &n)) != NULL) {
+            status = sampi_exchange(shard, ranks, (unsigned char *)bytes, n);
+            if (!status) status = samp_shard_take(shard);
+        }
+        if (status) samp_shard_drop(shard, status);
+        from += group;
+    } while (from < n_rows && !status);
+    for (; out && from < n_rows; from++) out[from] = status;
+    return status;
+}

@@ -1,0 +1,136 @@
+/* ---- log-probabilities ----
+   Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
+   told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
+   */
+
+/* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
+static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
+{
+    enum { BLOCK = 16 };
+    size_t i = 0;
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const int32_t at = first + (int32_t)i;
+        for (int k = 0; k < BLOCK; k++) x[i + (size_t)k] += 0.0f;
+        for (int k = 0; k < BLOCK; k++) id[i + (size_t)k] = at + k;
+    }
+    for (; i < n; i++) x[i] += 0.0f, id[i] = first + (int32_t)i;
+}
+
+/* The slice of row r, as it is given, in x and id [length]; slack 16. */
+static SAMPI_HOT void sampi_fetch_given(const samp_shard *shard, const samp_logits *slice, size_t r, float *x,
+                                        int32_t *id)
+{
+    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
+    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
+    (void)sampi_use()->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0,
+                             n, x);
+    sampi_number_slice(x, id, n, (int32_t)shard->first);
+}
+
+/* Is it of the logits as given, or of what the chain has left? */
+static bool sampi_is_raw(sampi_parcel_kind kind) { return kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_RAW_SUMS; }
+
+static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
+}
+
+/* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
+   which then comes behind all others. */
+static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    sampi_shard_row told = *row;
+    size_t n = row->wrong ? 0 : shard->length;
+    told.n_list = 0;
+    if (!sampi_is_raw(kind)) return told;
+    const size_t r = shard->from + (size_t)(row - shard->row);
+    if (n) sampi_fetch_given(shard, &shard->slice, r, shard->raw_x, shard->raw_id);
+    sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    return told;
+}
+
+/* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
+   the largest is it. Then: the maximum, and the tokens that are told. */
+static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    float l = -INFINITY;
+    for (size_t i = 0; i < told.row.n; i++)
+        if (told.row.id[i] == row->token.id) l = told.row.x[i];
+    if (sampi_is_raw(p->kind) && told.row.n) {
+        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, shard->raw_x, shard->raw_id);
+        sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    }
+    (void)sampi_put_first(shard, &told, p);
+    sampi_wire_put_float(p->fields, l + 0.0f);
+}
+
+/* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
+   log-probability and rank, and theirs. */
+static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    sampi_sums sums = { t->max, 0, 0, 0, 0 };
+    uint64_t before = 0;
+    const float *x = told.row.x;
+    if (told.row.n) told.row.k->sums(x, told.row.n, 1.0f, t->max, INFINITY, false, &sums);
+    for (size_t i = 0; i < told.row.n; i++)
+        before += x[i] > t->logit || (x[i] == t->logit && told.row.id[i] < row->token.id);
+    sampi_wire_put(p->fields, sums.z, 8);
+    sampi_wire_put(p->fields + 8, before, 8);
+}
+
+/* Those of `top` [n_top] that were found are in their places, with logits. */
+static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    const samp_logprob_set *set = sampi_set_of(row, p->kind);
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    if (p->n == 0 || row->wrong) return false;
+    t->max = sampi_entry_token(p, sampi_parcel_entry(p, 0)).logit;
+    t->logit = sampi_wire_float(p->fields);
+    t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
+    for (int32_t i = 0; i < t->n_top; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
+        if ((size_t)d.id >= shard->n_vocab) return false;
+        set->top_logprobs[i].token = d.id;
+        set->top_logprobs[i].logprob = d.logit;
+    }
+    return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
+}
+
+static bool sampi_take_told_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
+    t->z = sampi_wire_get(p->fields, 8);
+    t->before = sampi_wire_get(p->fields + 8, 8);
+    return t->z >= SAMPI_ONE && t->before < shard->n_vocab;
+}
+
+static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
+{
+    sampi_set_chosen(set, token, (size_t)t->before, sampi_logprob(t->logit, t->max, t->z));
+    sampi_finish_top(set, t->n_top, t->max, t->z);
+}
+
+/* The row has its token: ask for what is told of it, then accept it. */
+static int sampi_shard_tell(sampi_shard_row *row)
+{
+    bool by_array = row->has_left;
+    if (++row->telling == 1) {
+        row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->telling == 2) {
+        row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
+        return SAMPI_STEP_WAITS;
+    }
+    int status = samp_accept(&row->s->base, row->token.id);
+    if (status) return status;
+    sampi_tell_set(&row->logprobs->raw, &row->told[0], row->token.id);
+    if (by_array)
+        row->logprobs->processed = row->left;
+    else
+        sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
+    return SAMPI_STEP_ENDS;
+}

@@ -1,0 +1,590 @@
+/* ---- the end of a prefix, looked for ----
+   The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
+   buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
+   the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
+   min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
+   then there is but one of them.
+
+   The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
+   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such a
+   guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+
+static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
+{
+    const unsigned char *entry = sampi_parcel_entry(hist, i);
+    return counts ? (double)sampi_hist_count(entry) : (double)sampi_wire_get(entry, 8);
+}
+
+/* About how much of a bucket lies in its first part [0, 1], as if its density grew or fell by powers from the bucket
+   before it to the one behind. */
+static double sampi_hist_part(const sampi_parcel *hist, uint32_t i, bool counts, double part)
+{
+    double before = i > 0 ? sampi_hist_entry(hist, i - 1, counts) : 0.0, growth = 0.0;
+    double behind = i + 1 < hist->n ? sampi_hist_entry(hist, i + 1, counts) : 0.0;
+    if (before >= 1.0 && behind >= 1.0) growth = 0.5 * sampi_log2(behind / before);
+    if (sampi_abs(growth) > 1e-3) part = (sampi_exp2(growth * part) - 1.0) / (sampi_exp2(growth) - 1.0);
+    return part * sampi_hist_entry(hist, i, counts);
+}
+
+/* What is known of where a row's mass lies: the first ones in order one by one, behind them buckets by logit. Places
+   are distances from the maximum, in buckets. */
+typedef struct sampi_guess {
+    const sampi_parcel *hist;
+    double before[2][SAMPI_SHARD_SCORES + 1]; /* mass and count before each bucket */
+    double mean;                              /* a place */
+    size_t n;                                 /* that many are known one by one: */
+    double place[SAMPI_SHARD_ROOM];           /* where they are, */
+    double mass[SAMPI_SHARD_ROOM + 1];        /* and the mass of the first ones */
+} sampi_guess;
+
+static void sampi_guess_open(sampi_guess *g, const sampi_shard_row *row)
+{
+    const sampi_end *end = &row->end;
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    g->hist = row->hist;
+    g->mean = end->order.mean * end->scale;
+    g->n = row->n_list < SAMPI_SHARD_ROOM ? row->n_list : (size_t)SAMPI_SHARD_ROOM;
+    g->mass[0] = g->before[0][0] = g->before[1][0] = 0.0;
+    for (uint32_t i = 0; i < g->hist->n; i++)
+        for (int counts = 0; counts < 2; counts++)
+            g->before[counts][i + 1] = g->before[counts][i] + sampi_hist_entry(g->hist, i, counts);
+    for (size_t i = 0, m = 0; i < g->n; i++, m--) {
+        if (m == 0) m = sampi_weigh_tile(row, row->list + i, g->n - i, w);
+        g->place[i] = (end->order.max - (double)row->list[i].logit) * end->scale;
+        mass += w[i % SAMPI_TILE];
+        g->mass[i + 1] = (double)mass;
+    }
+}
+
+/* About how much lies before a place. */
+static double sampi_guess_before(const sampi_guess *g, double place, bool counts)
+{
+    if (!(place > 0.0)) return 0.0;
+    if (g->n && place <= g->place[g->n - 1]) {
+        size_t in = 0, out = g->n;
+        while (in < out) {
+            size_t mid = (in + out) / 2;
+            if (g->place[mid] < place)
+                in = mid + 1;
+            else
+                out = mid;
+        }
+        return counts ? (double)in : g->mass[in];
+    }
+    uint32_t i = place < (double)g->hist->n ? (uint32_t)place : g->hist->n;
+    double part = i < g->hist->n ? sampi_hist_part(g->hist, i, counts, place - (double)i) : 0.0;
+    return g->before[counts][i] + part;
+}
+
+/* About how much lies closer to the mean. */
+static double sampi_guess_around(const sampi_guess *g, double distance, bool counts)
+{
+    return sampi_guess_before(g, g->mean + distance, counts) - sampi_guess_before(g, g->mean - distance, counts);
+}
+
+/* The distance from the mean at which the end is to be expected. */
+static double sampi_guess_end(const sampi_guess *g, const sampi_end *end)
+{
+    double in = (double)g->hist->n, out = 0.0;
+    for (int i = 0; i < 32; i++) {
+        double mid = (in + out) * 0.5;
+        if (sampi_guess_around(g, mid, false) >= (double)end->want &&
+            sampi_guess_around(g, mid, true) >= (double)end->min_keep)
+            in = mid;
+        else
+            out = mid;
+    }
+    return in;
+}
+
+/* How far off that may be, four times the usual: of the tokens in the bucket at either end, where they are not known
+   one by one, it is known how many they are. */
+static double sampi_guess_error(const sampi_guess *g, double distance)
+{
+    double ends[2] = { g->mean + distance, g->mean - distance }, variance = 0.0, sum = 0.0;
+    double known = g->n ? g->place[g->n - 1] : 0.0;
+    for (int i = 0; i < 2; i++) {
+        if (!(ends[i] >= known) || ends[i] >= (double)g->hist->n) continue;
+        double mass = sampi_hist_entry(g->hist, (uint32_t)ends[i], false);
+        double tokens = sampi_hist_entry(g->hist, (uint32_t)ends[i], true);
+        sum += mass;
+        if (tokens >= 1.0) variance += 0.25 * mass * mass / tokens;
+    }
+    return (sum > 0.0 ? 4.0 * sqrt(variance) / sum : 0.0) + 1.0 / 64.0;
+}
+
+/* Where the first ones in order often tie, all may be multiples of something: how far apart their values are, in
+   buckets; else 0. */
+static double sampi_guess_grid(const sampi_guess *g)
+{
+    size_t values = 1;
+    for (size_t i = 1; i < g->n; i++) values += g->place[i] != g->place[i - 1];
+    return 2 * values <= g->n && values > 1 ? g->place[g->n - 1] / (double)(values - 1) : 0.0;
+}
+
+/* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
+static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
+    const sampi_kind kind = member[row->at]->kind;
+    if (!row->seeks || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
+    if (!next || next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
+    return (double)row->max + sampi_ln(next->u.cut.p);
+}
+
+/* Does min_p, which comes next, keep all to the end that is being looked for? */
+static bool sampi_next_keeps_all(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    uint32_t bucket;
+    double floor = sampi_next_floor(row, member, n);
+    return floor < INFINITY && sampi_end_side(&row->end, sampi_float_up(floor), &bucket) > 0;
+}
+
+/* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
+   from what maximum, if this is it now? */
+static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member, int n, float max)
+{
+    int i = row->at;
+    if (member[i]->kind != SAMPI_MIROSTAT) {
+        i += sampi_next_keeps_all(row, member, n);
+        for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
+        if (i + 1 != n) return false;
+        bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
+        if (!draws && member[i]->kind != SAMPI_DIST) return false;
+    }
+    row->drawer = i;
+    row->draw_max = max;
+    return true;
+}
+
+/* The maximum of what is kept while an end is looked for. Of typical's tokens it must be among the listed ones, and
+   sure; else it is -INFINITY. */
+static float sampi_kept_max(const sampi_shard_row *row)
+{
+    size_t first = 0;
+    if (!(row->end.order.mean > 0.0)) return row->max;
+    while (first < row->n_list && sampi_stands_by_runs(&row->end, row->list[first].logit) > 0) first++;
+    if (first == row->n_list || sampi_stands_by_runs(&row->end, row->list[first].logit) == 0) return -INFINITY;
+    return row->list[first].logit;
+}
+
+/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
+   */
+static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
+{
+    const float max = sampi_kept_max(row);
+    row->end.room = room;
+    row->ask = SAMPI_ASK_RUNS;
+    row->has_kept = false;
+    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
+    row->kept.max = max;
+    if (!(max > -INFINITY)) {
+        row->ask |= SAMPI_ASK_TOP;
+    } else if (sampi_draws_from(row, member, n, max)) {
+        row->ask |= SAMPI_ASK_SEGS;
+    } else {
+        row->ask |= SAMPI_ASK_SUMS;
+        if (row->n_list < SAMPI_SHARD_LIST) sampi_ask_list(row, SAMPI_SHARD_LIST);
+    }
+    return SAMPI_STEP_WAITS;
+}
+
+/* Those in the bucket that has the end. */
+static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const uint64_t tokens = row->end.population;
+    sampi_end_unguessed(&row->end);
+    return sampi_ask_runs_of(row, member, n, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+}
+
+/* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
+   next ones, and has so many tokens there; `before` of the next ones lie before it. */
+static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, int n, const sampi_guess *g, double at,
+                           double tokens, double before, double finer)
+{
+    sampi_end *end = &row->end;
+    bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
+    uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
+    if (tokens < 1.0) tokens = 1.0;
+    double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
+    if (off * tokens > 0.5 * SAMPI_SHARD_AHEAD) off = 0.5 * SAMPI_SHARD_AHEAD / tokens;
+    double room = 2.0 * tokens * (off + 1.0 / finer) + 1.0;
+    if (off < grid) off = grid, room = SAMPI_SHARD_AHEAD;
+    double begin = before - off * finer, behind = before + off * finer + 1.0;
+    end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
+    end->until = behind < (double)last ? (uint32_t)behind : last;
+    (void)sampi_ask_runs_of(row, member, n, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
+    row->ask |= SAMPI_ASK_HIST;
+    return SAMPI_STEP_WAITS;
+}
+
+/* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
+                           bool is_whole)
+{
+    sampi_end *end = &row->end;
+    sampi_end_within(end, 0.0, range, buckets, is_whole);
+    row->ask = SAMPI_ASK_HIST;
+    if (range > 0.0) return SAMPI_STEP_WAITS;
+    end->population = row->n_list + row->rest;
+    end->path[end->level++] = 0;
+    return sampi_ask_runs(row, member, n);
+}
+
+/* From nothing: of all distances, but for those where hardly anything is to be expected. */
+static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
+    double most = (row->end.min_keep > 1 ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE) - mean;
+    if (most < mean) most = mean;
+    uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
+    return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
+}
+
+/* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
+   be within 4 KiB. 0: they are too many. */
+static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
+{
+    double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
+    if (2.0 * count <= SAMPI_SHARD_LIST + SAMPI_SHARD_NEAR) return SAMPI_SHARD_NEAR;
+    return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
+}
+
+/* List that many tokens near the mean, if there are some, instead of what has been asked. A LIST that has to wait is
+   missing only when it is asked for (sampi_seek). */
+static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
+{
+    if (room == 0) return SAMPI_STEP_WAITS;
+    row->end.room_near = room;
+    row->end.away = away;
+    row->end.later = row->ask;
+    row->has |= SAMPI_ASK_LIST;
+    row->ask = SAMPI_ASK_NEAR;
+    return SAMPI_STEP_WAITS;
+}
+
+/* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
+   width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
+static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    const double unit = end->scale;
+    sampi_guess g;
+    if (!(unit > 0.0)) return sampi_end_anew(row, member, n);
+    sampi_guess_open(&g, row);
+    double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
+    double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
+    sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
+    (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    return sampi_near_instead(row, sampi_guess_room(&g, at, tokens), from + 2.0 * (double)end->until / end->scale);
+}
+
+/* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
+   nothing of that does; 0: it may be in it. */
+static int sampi_floor_side(const sampi_end *end, double floor, uint32_t bucket)
+{
+    uint32_t at;
+    if (!(floor < INFINITY)) return -1;
+    int side = sampi_end_side(end, sampi_float_up(floor), &at);
+    return side ? side : at == bucket ? 0 : at > bucket ? 1 : -1;
+}
+
+/* Keep what reaches the floor: all that is listed, and more. */
+static int sampi_floor_cut(sampi_shard_row *row, double floor)
+{
+    row->reaches = sampi_float_up(floor);
+    if (row->row.n) sampi_gather(&row->row, row->reaches);
+    row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS | SAMPI_ASK_SUMS : 0);
+    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return 0;
+    row->rest = row->sums.n - row->n_list;
+    row->has |= SAMPI_ASK_LIST;
+    return 0;
+}
+
+/* One bucket of those that have been counted has the end. */
+static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    uint64_t mass = end->mass, count = end->count;
+    for (uint32_t i = 0; i < row->hist->n; i++) {
+        const unsigned char *entry = sampi_parcel_entry(row->hist, i);
+        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
+        if (mass + part < end->want || count + tokens < end->min_keep) {
+            mass += part;
+            count += tokens;
+            continue;
+        }
+        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row, member, n);
+        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row, member, n);
+        if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
+            return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+        if (sampi_floor_side(end, next_floor, i) < 0 && next_floor < INFINITY)
+            return sampi_floor_cut(row, next_floor);
+        int floor_side = sampi_floor_side(end, end->floor, i);
+        if (floor_side > 0) return sampi_floor_cut(row, end->floor);
+        if (floor_side < 0) end->floor = INFINITY;
+        end->mass = mass;
+        end->count = count;
+        end->population = tokens;
+        end->path[end->level++] = i;
+        end->buckets[end->level] = SAMPI_SHARD_FINE;
+        uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
+        if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) {
+            (void)sampi_ask_runs(row, member, n);
+            if (!(end->order.mean > 0.0) || count + tokens > SAMPI_SHARD_ROOM) return SAMPI_STEP_WAITS;
+            return sampi_near_instead(row, (size_t)(count + tokens), end->from + (end->path[0] + 2.0) / end->scale);
+        }
+        sampi_end_unguessed(end);
+        if (end->level >= 2) { /* so many that close together often are few values */
+            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
+            row->ask |= SAMPI_ASK_HIST;
+            return SAMPI_STEP_WAITS;
+        }
+        row->ask = SAMPI_ASK_HIST;
+        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
+        sampi_guess g;
+        sampi_guess_open(&g, row);
+        double at = sampi_guess_end(&g, end);
+        return sampi_ask_ahead(row, member, n, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE,
+                               SAMPI_SHARD_FINE);
+    }
+    return SAMP_E_FORMAT;
+}
+
+/* The segment of the slice that begins there; NULL: there is none. */
+static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
+{
+    for (size_t i = 0; i < row->n_seg; i++)
+        if (row->seg[i].first == (uint32_t)first) return &row->seg[i];
+    return NULL;
+}
+
+/* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
+   `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
+static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
+                            uint32_t last, uint32_t to, uint64_t keep)
+{
+    const bool draws = row->has & SAMPI_ASK_SEGS;
+    const float max = draws ? row->draw_max : row->kept.max;
+    float *x = shard->work.x;
+    uint64_t *w = shard->work.w;
+    row->end.mine = 0;
+    for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
+    for (int k = row->at + 1; draws && k < row->drawer; k++)
+        sampi_use()->scale(x, to, 1.0f / sampi_way_temp(member[k]), false, x);
+    sampi_use()->weights(x, to, max, w, NULL);
+    for (uint32_t i = 0; i < to; i++) {
+        const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
+        uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
+        if (i >= last && n > keep) n = keep;
+        if (i >= last) keep -= n;
+        if (i >= last && (size_t)first == shard->first) row->end.mine = n;
+        if (draws) {
+            uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
+            sampi_seg *seg = sampi_seg_of(row, first);
+            row->q += q;
+            row->z += z;
+            if (seg) seg->q += q, seg->z += z;
+        } else if (row->has_kept) {
+            row->kept.n += (size_t)n;
+            row->kept.z += n * w[i];
+            row->kept.s += n * sampi_weighted(w[i], max, x[i]);
+            row->squares_kept += n * sampi_squares(&w[i], 1);
+        }
+    }
+}
+
+/* How many of `n` tokens of one weight it takes. 0: they are too few. */
+static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
+{
+    uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
+    if (end->want > end->mass) {
+        if (w == 0) return 0;
+        by_mass = (end->want - end->mass + w - 1) / w;
+    }
+    if (by_count > by_mass) by_mass = by_count;
+    return by_mass <= n ? by_mass : 0;
+}
+
+/* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
+   end->population. */
+static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, bool *all)
+{
+    sampi_end *end = &row->end;
+    const sampi_parcel *p = row->runs;
+    const uint64_t *weight = shard->work.w;
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        tokens += sampi_run_count(sampi_parcel_entry(p, i));
+    }
+    if (p->n) sampi_use()->weights(shard->work.x, p->n, row->max, shard->work.w, NULL);
+    *all = tokens == end->population;
+    for (uint32_t i = 0, to; i < p->n; i = to) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        uint64_t count = 0;
+        for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
+            count += sampi_run_count(sampi_parcel_entry(p, to));
+        if (to == p->n && !*all) break; /* there may be more of it */
+        uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
+        if (d.logit > end->top) end->top = d.logit;
+        end->last = d;
+        end->last.id = 0;
+        end->ties = takes;
+        if (takes) {
+            sampi_keep_runs(shard, row, member, i, to, takes);
+            return true;
+        }
+        end->mass += w * count;
+        end->count += count;
+        end->population -= count;
+        end->after = end->last;
+        end->is_after = true;
+    }
+    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
+    return false;
+}
+
+/* Look among the bucket's values. 0: the end is there. */
+static int sampi_end_in_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_end *end = &row->end;
+    bool all;
+    if (sampi_end_among(shard, row, member, &all)) return 0;
+    if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
+    return sampi_ask_runs(row, member, n);
+}
+
+/* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
+static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member)
+{
+    sampi_end *end = &row->end, before = *end;
+    bool all;
+    end->population = 0;
+    for (uint32_t i = 0; i < row->hist->n && i < end->until; i++) {
+        const unsigned char *entry = sampi_parcel_entry(row->hist, i);
+        uint64_t mass = sampi_wire_get(entry, 8), tokens = sampi_hist_count(entry);
+        end->mass += i < end->since ? mass : 0;
+        end->count += i < end->since ? tokens : 0;
+        end->population += i < end->since ? 0 : tokens;
+    }
+    bool is_before = end->mass >= end->want && end->count >= end->min_keep;
+    if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
+    *end = before;
+    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    row->has_kept = false;
+    return false;
+}
+
+/* Keep the prefix, and what reaches the floor. */
+static void sampi_end_cut(sampi_shard_row *row)
+{
+    const sampi_end *end = &row->end;
+    uint64_t mine = end->mine, ties = end->ties;
+    float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
+    float near_high, near_low = sampi_end_interval(end, sampi_stands_by_score, -1, &near_high);
+    size_t n = 0, kept = 0;
+    if (end->floor < (double)low) low = floor;
+    size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
+    for (size_t i = 0; i < m; i++) {
+        float l = row->work.x[i];
+        bool keep = (l >= near_low && l < near_high) || (double)l >= end->floor;
+        if (!keep && l == end->last.logit)
+            keep = mine > 0, mine -= keep;
+        else if (!keep)
+            keep = sampi_stands_by_last(end, l) < 0;
+        row->work.x[kept] = l;
+        row->work.id[kept] = row->work.id[i];
+        kept += keep;
+    }
+    row->row.n = kept;
+    for (size_t i = 0; i < row->n_list; i++) {
+        float l = row->list[i].logit;
+        int stands = sampi_stands_by_last(end, l);
+        bool keep = (double)l >= end->floor || stands < 0;
+        if (!keep && stands == 0 && ties > 0) ties--, keep = true;
+        if (keep) row->list[n++] = row->list[i];
+    }
+    row->n_list = n;
+    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
+    if (end->order.mean > 0.0)
+        row->max = n ? row->list[0].logit : end->top;
+    else
+        row->reaches = end->floor < (double)end->last.logit ? floor : end->last.logit;
+    row->seeks = false;
+    if (!row->has_kept || n == 0 || row->kept.max != row->max || row->kept.z < SAMPI_ONE || row->kept.n < n) return;
+    row->sums = row->kept;
+    row->sums_of_squares = row->squares_kept;
+    row->rest = row->kept.n - n;
+    row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
+}
+
+/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
+   where the first one ends does not matter. 0: it does. */
+static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    const sampi_kind kind = member[row->at]->kind;
+    if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
+    const sampi_sampler *next = member[row->at + 1];
+    if (next->kind == SAMPI_TOP_K && !next->u.top_k.ties)
+        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
+    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
+    double floor = (double)row->max + sampi_ln(next->u.cut.p);
+    size_t keep = 0;
+    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
+    if (keep == row->n_list) return 0;
+    return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
+}
+
+/* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
+   listed instead. */
+static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    sampi_guess g;
+    sampi_guess_open(&g, row);
+    const double at = sampi_guess_end(&g, end);
+    const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
+    const size_t room = sampi_guess_room(&g, at, tokens);
+    int status = sampi_end_narrow(row, member, n);
+    if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
+    end->later = row->ask;
+    row->ask = 0;
+    sampi_ask_list(row, room);
+    return status;
+}
+
+/* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
+   LIST is known. The slice is cut when it returns 0. */
+static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
+                      uint64_t want, uint64_t min_keep, double floor)
+{
+    sampi_end *end = &row->end;
+    const size_t few = sampi_next_keeps(row, member, n); /* asked anew, as the list may have grown */
+    if (few) return sampi_keep_listed(row, few);
+    if (!row->seeks) {
+        row->seeks = true;
+        row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+        end->later = 0;
+        end->want = want;
+        end->min_keep = min_keep > 1 ? min_keep : 1;
+        end->floor = floor;
+        end->order = sampi_order_from(row->max, mean);
+        if (!row->hist) return sampi_end_anew(row, member, n);
+        if (mean > 0.0) return sampi_end_around(row, member, n);
+        if (!(floor < INFINITY)) return sampi_end_first(row, member, n);
+    }
+    if (end->later) { /* those that were listed have not been enough */
+        row->ask = end->later;
+        row->has &= ~(row->ask & (unsigned)SAMPI_ASK_LIST);
+        end->later = 0;
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
+        return sampi_end_narrow(row, member, n);
+    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
+    if (status == 0) sampi_end_cut(row);
+    return status;
+}

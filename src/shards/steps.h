@@ -1,0 +1,194 @@
+/* ---- steps: one sampler on a row ----
+   Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
+   waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
+   the list. Then it says which of the known facts still hold: what it forgets, the next one has to ask for again.
+
+     changes a few logits, or all of them out of order   nothing holds
+     temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
+     a cut by a floor                                     the maximum
+     a cut within the list                                all is listed: the array goes on */
+
+/* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
+static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
+{
+    if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
+    row->ask = facts & ~row->has;
+    size_t most = row->n_list < SAMPI_SHARD_LIST ? SAMPI_SHARD_LIST - row->n_list : 0;
+    row->n_asked = row->room - row->n_list < most ? row->room - row->n_list : most;
+    return row->ask != 0;
+}
+
+/* How far candidates can be from the mean. */
+static double sampi_full_range(const sampi_shard_row *row, double mean)
+{
+    double least = row->has & SAMPI_HAS_LEAST ? (double)row->least : -(double)FLT_MAX;
+    double range = (double)row->max - least - mean;
+    return range > mean ? range : mean;
+}
+
+/* The same for a sampler that may have to look for an end by logit: the first buckets come along. by_count: what has no
+   mass counts as well. */
+static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts, bool by_count)
+{
+    if (!sampi_lacks(row, facts)) return false;
+    if (row->has & SAMPI_ASK_TOP) {
+        double range = sampi_full_range(row, 0.0), most = by_count ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE;
+        row->ask |= SAMPI_ASK_HIST;
+        row->end.order = sampi_order_from(row->max, 0.0);
+        sampi_end_within(&row->end, 0.0, range < most ? range : most, SAMPI_SHARD_COARSE, range <= most);
+    }
+    return true;
+}
+
+/* The maximum alone, which comes with the list. */
+static bool sampi_lacks_top(sampi_shard_row *row)
+{
+    return !(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST);
+}
+
+/* The first in order is enough. */
+static bool sampi_lacks_first(sampi_shard_row *row)
+{
+    if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
+    row->n_asked = 1;
+    return true;
+}
+
+/* Ask for the list up to the n-th, with what is asked. */
+static void sampi_ask_list(sampi_shard_row *row, size_t n)
+{
+    if (n > row->room) n = row->room;
+    row->has &= ~(unsigned)SAMPI_ASK_LIST;
+    row->ask |= SAMPI_ASK_LIST;
+    row->n_asked = n > row->n_list ? n - row->n_list : 0;
+}
+
+/* Ask for more of the list. */
+static int sampi_ask_more(sampi_shard_row *row)
+{
+    row->ask = 0;
+    sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
+    return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
+}
+
+/* Is all that is left of the row in the list? */
+static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
+
+/* Only the first n of the list are left, and so the row is known. */
+static int sampi_keep_listed(sampi_shard_row *row, size_t n)
+{
+    row->n_list = n;
+    row->rest = 0;
+    row->has |= SAMPI_ASK_LIST;
+    return 0;
+}
+
+static void sampi_sort_list(sampi_shard_row *row)
+{
+    sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
+}
+
+/* Elements of the slice have been masked: away with them. */
+static void sampi_drop_masked(sampi_shard_row *row)
+{
+    if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
+}
+
+/* Weights of d [n] to w [SAMPI_TILE + 16], as many as a tile has, which is returned. */
+static size_t sampi_weigh_tile(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t *w)
+{
+    float x[SAMPI_TILE + 16] = { 0 };
+    if (n > SAMPI_TILE) n = SAMPI_TILE;
+    for (size_t i = 0; i < n; i++) x[i] = d[i].logit;
+    sampi_use()->weights(x, n, row->max, w, NULL);
+    return n;
+}
+
+/* sampi_prefix_with_mass, by tiles. */
+static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token_data *d, size_t n, uint64_t want,
+                                    size_t min_keep)
+{
+    uint64_t mass = 0, w[SAMPI_TILE + 16];
+    for (size_t at = 0, m; at < n; at += m) {
+        m = sampi_weigh_tile(row, d + at, n - at, w);
+        for (size_t i = 0; i < m; i++) {
+            mass += w[i];
+            if (mass >= want && at + i + 1 >= min_keep) return at + i + 1;
+        }
+    }
+    return 0;
+}
+
+/* A cut by a floor on logits has been made: what is listed is, but not all about it. */
+static void sampi_forget_sums(sampi_shard_row *row) { row->has &= SAMPI_ASK_TOP; }
+
+/* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
+static int sampi_shard_scale(sampi_shard_row *row, float t)
+{
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
+        return sampi_keep_listed(row, 1);
+    }
+    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
+    row->row.top = sampi_times(row->row.top, t);
+    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
+    for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
+         row->n_list && row->list[row->n_list - 1].logit == last;)
+        row->n_list--;
+    sampi_sort_list(row);
+    if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
+    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
+    row->reaches = -INFINITY;
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
+    return 0;
+}
+
+/* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
+static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
+{
+    if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
+    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    return row->sums.n > 1 ? sampi_shard_scale(row, sampi_temp_of(s, &row->sums)) : 0;
+}
+
+/* logit_bias, penalties, dry: nothing is known any more. */
+static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
+    row->has = 0;
+    row->n_list = 0;
+    row->reaches = -INFINITY;
+    return 0;
+}
+
+/* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
+static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
+    row->row.top = row->max;
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
+    row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
+    row->n_list = 0;
+    row->reaches = -INFINITY;
+    return 0;
+}
+
+/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
+   Where the cut lies within the list that is all; behind it each slice masks by itself. */
+static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
+{
+    const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
+    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
+    double range = (double)row->max - (double)row->least, reach = 0.0;
+    if (range > 0.0)
+        reach = (double)s->u.cut.p * sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
+    size_t n = 0;
+    while (n < row->n_list && !((double)row->max - (double)row->list[n].logit > reach)) n++;
+    if (n < row->n_list) return sampi_keep_listed(row, n);
+    for (size_t i = 0; i < row->row.n; i++)
+        if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
+    sampi_drop_masked(row);
+    sampi_forget_sums(row);
+    return 0;
+}

@@ -1,0 +1,105 @@
+/* ==================================================================================================== >>json
+   Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
+   for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
+   order of the text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers,
+   and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+
+/* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
+static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
+                                       const char *what)
+{
+    error->status = status;
+    error->line = error->column = 1;
+    for (const char *p = text; p < at; p++) {
+        error->column++;
+        if (*p == '\n' || (*p == '\r' && p[1] != '\n')) {
+            error->line++;
+            error->column = 1;
+        }
+    }
+    memcpy(error->message, what, strlen(what) + 1);
+    return status;
+}
+
+/* The code point that begins a text of at least a byte, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate
+   isn't either). */
+static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n == 0 || (size_t)(end - s) < n) return 0;
+    *c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+/* 0 .. 15, or -1. */
+static int sampi_hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+enum {
+    SAMPI_JSON_DEPTH = 256,    /* of brackets */
+    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
+};
+
+typedef enum sampi_json_kind {
+    SAMPI_JSON_NULL,
+    SAMPI_JSON_FALSE,
+    SAMPI_JSON_TRUE,
+    SAMPI_JSON_NUMBER,
+    SAMPI_JSON_STRING,
+    SAMPI_JSON_ARRAY,
+    SAMPI_JSON_OBJECT
+} sampi_json_kind;
+
+typedef struct sampi_json_node {
+    uint8_t kind;           /* sampi_json_kind */
+    int32_t parent, next;   /* the next child of the same parent; -1: none */
+    int32_t first, last, n; /* the children of an array or object */
+    int32_t name;           /* the number of the member's name; -1: no member */
+    int32_t text;           /* the number of the string's text, or of the number's as it is written */
+    uint32_t at;            /* where it begins in the source */
+} sampi_json_node;
+
+typedef struct sampi_json_string {
+    uint32_t at, n; /* in bytes */
+} sampi_json_string;
+
+typedef struct sampi_json {
+    sampi_json_node *nodes;
+    sampi_json_string *strings;
+    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
+    char *bytes;                /* of all strings, unescaped */
+    int32_t n_nodes, n_strings;
+    uint32_t n_bytes, text_mask, name_mask;
+    const char *source;
+    size_t n_source;
+    samp_text_error *error;
+} sampi_json;
+
+typedef struct sampi_json_reader {
+    sampi_json *doc;
+    const unsigned char *at, *end;
+    int depth, status;
+} sampi_json_reader;
+
+static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
+{
+    return sampi_text_error(doc->error, doc->source, doc->source + at, status, message);
+}
+
+static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
+{
+    size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
+    r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
+    return -1;
+}

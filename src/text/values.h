@@ -1,0 +1,139 @@
+/* ---- values ---- */
+
+static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
+    return (size_t)(r->at - from);
+}
+
+static SAMPI_COLD int32_t sampi_json_number(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    if (*r->at == '-') r->at++;
+    const unsigned char *first = r->at;
+    size_t n = sampi_json_digits(r);
+    if (n == 0 || (n > 1 && *first == '0')) return sampi_json_wrong(r, n ? "a zero leads" : "expected a value");
+    if (r->at < r->end && *r->at == '.') {
+        r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    if (r->at < r->end && (*r->at | 0x20) == 'e') {
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    uint32_t size = (uint32_t)(r->at - from);
+    memcpy(r->doc->bytes + r->doc->n_bytes, from, size);
+    return sampi_json_intern(r, size);
+}
+
+static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
+}
+
+/* Is this the next byte behind space? Then it is read. */
+static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
+{
+    sampi_json_space(r);
+    if (r->at >= r->end || *r->at != (unsigned char)c) return false;
+    r->at++;
+    return true;
+}
+
+/* The member's place in the table of names; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
+{
+    uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+    uint32_t h = (uint32_t)(key >> 32);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_name[h & doc->name_mask];
+        if (*slot < 0 || (doc->nodes[*slot].parent == object && doc->nodes[*slot].name == name)) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
+
+/* What stands between the brackets of an array or an object, and the closing one. */
+static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
+{
+    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
+    char close = object ? '}' : ']';
+    r->at++;
+    if (sampi_json_next(r, close)) return;
+    do {
+        int32_t name = -1;
+        sampi_json_space(r);
+        if (object) {
+            const unsigned char *at = r->at;
+            if (r->at >= r->end || *r->at != '"')
+                sampi_json_wrong(r, "expected a member's name in quotes");
+            else
+                name = sampi_json_text(r);
+            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
+            if (!r->status && (!slot || *slot >= 0)) {
+                r->at = at;
+                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+            }
+            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
+            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
+        }
+        if (!r->status) sampi_json_value(r, node, name);
+    } while (!r->status && sampi_json_next(r, ','));
+    if (!r->status && !sampi_json_next(r, close))
+        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
+}
+
+/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
+static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n)) return false;
+    r->at += n;
+    return true;
+}
+
+/* A value and all in it: the number of its node. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+{
+    sampi_json *doc = r->doc;
+    sampi_json_space(r);
+    int c = r->at < r->end ? *r->at : 0;
+    int32_t node = doc->n_nodes++;
+    sampi_json_node *v = &doc->nodes[node];
+    v->parent = parent;
+    v->name = name;
+    v->next = v->first = v->last = v->text = -1;
+    v->n = 0;
+    v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    if (parent >= 0) {
+        sampi_json_node *above = &doc->nodes[parent];
+        *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
+        above->last = node;
+    }
+    if (c == '{' || c == '[') {
+        v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
+        if (++r->depth > SAMPI_JSON_DEPTH) {
+            r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
+            return -1;
+        }
+        sampi_json_children(r, node);
+        r->depth--;
+    } else if (c == '"') {
+        v->kind = SAMPI_JSON_STRING;
+        v->text = sampi_json_text(r);
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        v->kind = SAMPI_JSON_NUMBER;
+        v->text = sampi_json_number(r);
+    } else if (sampi_json_word(r, "true"))
+        v->kind = SAMPI_JSON_TRUE;
+    else if (sampi_json_word(r, "false"))
+        v->kind = SAMPI_JSON_FALSE;
+    else if (sampi_json_word(r, "null"))
+        v->kind = SAMPI_JSON_NULL;
+    else
+        sampi_json_wrong(r, "expected a value");
+    return node;
+}
