@@ -1,3 +1,4 @@
+/* Made by `make headers` from the rooms in src/: change those, not this file. */
 /* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
 
    SYNOPSIS
@@ -176,9 +177,79 @@
    VERSIONS. Semantic (SAMP_VERSION, samp_version): the interface changes with a major version only, and the tokens of
    SAMP_RNG_PHILOX are part of it. sampling_gpu.h is experimental: it may change with a minor one.
 */
+/* The rooms of src/, and the line where each begins:
+
+       2 api/opening.h                    7290 samplers/infill.h               17420 grammar/vocabulary.h
+     252 api/config.h                     7371 config/describe.h               17843 grammar/triggers.h
+     282 api/types.h                      7552 config/params.h                 18172 grammar/matcher.h
+     529 api/sample.h                     7624 config/constructors.h           18375 grammar/derivatives.h
+     603 api/chains.h                     7834 config/from_params.h            18763 grammar/states.h
+     791 api/samplers.h                   7892 config/orders.h                 18908 grammar/items.h
+    1031 api/gumbel.h                     8085 config/numbers.h                19031 grammar/masks.h
+    1047 api/operator.h                   8221 config/set.h                    19224 grammar/runs.h
+    1087 api/kv.h                         8367 config/tell.h                   19395 grammar/entries.h
+    1245 api/llama_cpp.h                  8460 config/settings.h               19737 grammar/accepting.h
+    1280 api/text_error.h                 8497 life/rollback.h                 19981 grammar/waiting.h
+    1291 api/grammar.h                    8753 life/chain.h                    20106 grammar/history.h
+    1427 api/shards.h                     9021 life/members.h                  20211 grammar/room.h
+    1508 api/peers.h                      9116 life/update.h                   20389 grammar/sampler.h
+    1560 api/drafts.h                     9250 life/copy.h                     20639 grammar/hooks.h
+    1647 api/constraints.h                9432 rows/row.h                      20738 schema/head.h
+    1807 api/parts.h                      9700 rows/pieces.h                   20895 schema/errors.h
+    1843 base/switches.h                  9793 rows/thresholds.h               20995 schema/collections.h
+    2085 base/random.h                    9896 rows/compact.h                  21036 schema/references.h
+    2176 base/exact.h                    10075 rows/sums.h                     21247 schema/strings.h
+    2386 base/bits128.h                  10220 rows/changes.h                  21307 schema/numbers.h
+    2460 base/elements.h                 10302 rows/cuts.h                     21554 schema/sets.h
+    2589 kernels/contract.h              10726 rows/typical.h                  21694 schema/formats.h
+    2731 kernels/scalar.h                11038 rows/tail_free.h                21878 schema/scalars.h
+    2933 kernels/sets.h                  11112 rows/selecting.h                22086 schema/goals.h
+    2973 kernels/vectors.h               11241 rows/mirostat.h                 22298 schema/alternatives.h
+    3088 kernels/avx512.h                11319 rows/llama_cpp/sums.h           22761 schema/objects.h
+    3169 kernels/avx2.h                  11656 rows/llama_cpp/samplers.h       23117 schema/arrays.h
+    3229 kernels/sse2.h                  12130 rows/plan.h                     23370 schema/whole.h
+    3244 kernels/neon.h                  12147 rows/logprobs.h                 23522 peers/tables.h
+    3264 kernels/wasm.h                  12230 rows/draw.h                     23787 peers/values.h
+    3277 kernels/generic.h               12469 run/sample.h                    23987 peers/llama_server.h
+    3293 kernels/shared.h                12630 run/apply.h                     24039 peers/fields.h
+    3412 kernels/passes.h                12712 run/writing.h                   24146 peers/requests.h
+    4063 kernels/dispatch.h              12839 run/arrays.h                    24269 shards/head.h
+    4256 core/array.h                    12960 run/arrays_llama_cpp.h          24389 shards/bytes.h
+    4580 core/table.h                    13253 run/verify.h                    24484 shards/merging.h
+    4807 core/record.h                   13336 run/batch.h                     24761 shards/row.h
+    5017 core/fields.h                   13488 life/state.h                    24875 shards/answers.h
+    5188 core/owners.h                   13567 life/state_fields.h             25425 shards/logprobs.h
+    5281 core/making.h                   13661 life/state_kinds.h              25563 shards/told.h
+    5386 core/windows.h                  13826 core/kinds.h                    25699 shards/steps.h
+    5486 samplers/logit_bias.h           13881 operator/weights.h              25895 shards/prefix.h
+    5524 samplers/penalties.h            13968 operator/search.h               26487 shards/cuts.h
+    5576 samplers/dry.h                  14106 operator/run.h                  26708 shards/draws.h
+    5894 samplers/top_n_sigma.h          14272 kv/cells.h                      26860 shards/way.h
+    5980 samplers/tail_free.h            14309 kv/making.h                     27004 shards/memory.h
+    6055 samplers/typical_top_p.h        14534 kv/slot.h                       27081 shards/batch.h
+    6089 samplers/min_p.h                14673 kv/sequences.h                  27512 drafts/head.h
+    6101 samplers/top_a.h                14807 kv/data.h                       27568 drafts/block.h
+    6152 samplers/top_h_min_k.h          14930 kv/update.h                     27750 drafts/tree.h
+    6220 samplers/streams.h              15055 kv/state.h                      27870 drafts/relaxed.h
+    6257 samplers/xtc.h                  15266 llama_cpp/functions.h           27943 drafts/hooks.h
+    6291 samplers/temperature.h          15333 llama_cpp/object.h              27966 constraints/automaton.h
+    6355 samplers/smoothing.h            15386 llama_cpp/vocabulary.h          28055 constraints/making.h
+    6405 samplers/selection.h            15455 text/reading.h                  28268 constraints/sampler.h
+    6448 samplers/choose.h               15562 text/strings.h                  28358 constraints/constructors.h
+    6508 samplers/ratio.h                15652 text/values.h                   28621 constraints/accepting.h
+    6585 samplers/draw.h                 15793 text/documents.h                28863 constraints/drawing.h
+    6639 samplers/gumbel.h               15866 grammar/head.h                  29046 constraints/told.h
+    6699 samplers/mirostat.h             15900 grammar/tree.h                  29104 constraints/top_p_decay.h
+    6799 samplers/adaptive_p.h           16451 grammar/finishing.h             29158 constraints/accessors.h
+    6873 samplers/llama_cpp/head.h       16629 grammar/reading.h               29195 base/restore.h
+    6951 samplers/llama_cpp/truncation.h 16714 grammar/gbnf.h                  29205 api/license.h
+    7090 samplers/llama_cpp/temperature.h 17000 grammar/regex.h
+    7151 samplers/llama_cpp/selection.h  17366 grammar/grammars.h
+*/
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
+/* ---- src/api/config.h ---- */
 /* ================================================================================================== >>config
    The version, and what a public function is declared as. */
 
@@ -208,6 +279,7 @@
 extern "C" {
 #endif
 
+/* ---- src/api/types.h ---- */
 /* =================================================================================================== >>types
    What goes in and comes out. A struct that you fill may get members in a version to come: start from zero, or from
    the function that gives the defaults. */
@@ -454,6 +526,7 @@ extern "C" {
 #endif
 
 /* ===================================================================================================== >>api */
+/* ---- src/api/sample.h ---- */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
 
 /* samp_sample -- draw the next token and accept it.
@@ -527,6 +600,7 @@ SAMP_API int samp_isa_force(const char *name);
 SAMP_API const char *samp_strerror(int status);
 SAMP_API int samp_version(void);
 
+/* ---- src/api/chains.h ---- */
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0. */
@@ -714,6 +788,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s);
    the length that the whole text has, or SAMP_E_NULL. */
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 
+/* ---- src/api/samplers.h ---- */
 /* ---- 3. samplers -------------------------------------------------------------------------------------------- */
 
 /* samp_apply -- let one sampler work on an array of candidates.
@@ -953,6 +1028,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
+/* ---- src/api/gumbel.h ---- */
 /* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
    E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
    Gumbel-max trick: the token with the largest logit + Gumbel noise.
@@ -968,6 +1044,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #endif
 
+/* ---- src/api/operator.h ---- */
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
 
 /* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
@@ -1007,6 +1084,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
+/* ---- src/api/kv.h ---- */
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
 /* A cell holds the keys and values of one token. */
@@ -1164,6 +1242,7 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 
 #ifdef SAMPLING_LLAMA
 #define SAMPLING_LLAMA_DECLARED
+/* ---- src/api/llama_cpp.h ---- */
 /* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
 
 /* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
@@ -1198,6 +1277,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 #if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
+/* ---- src/api/text_error.h ---- */
 /* Why a text (a grammar's, a request's) is none. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK if it is good */
@@ -1208,6 +1288,7 @@ typedef struct samp_text_error {
 
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
+/* ---- src/api/grammar.h ---- */
 /* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
 
 /* What a grammar is written in. */
@@ -1343,6 +1424,7 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 
 #ifdef SAMPLING_SHARDS
 #define SAMPLING_SHARDS_DECLARED
+/* ---- src/api/shards.h ---- */
 /* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
 
 /* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
@@ -1423,6 +1505,7 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 
 #ifdef SAMPLING_PEERS
 #define SAMPLING_PEERS_DECLARED
+/* ---- src/api/peers.h ---- */
 /* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
 
 /* Whose requests samp_settings_from reads. */
@@ -1474,6 +1557,7 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 
 #ifdef SAMPLING_DRAFTS
 #define SAMPLING_DRAFTS_DECLARED
+/* ---- src/api/drafts.h ---- */
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
 
 /* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
@@ -1560,6 +1644,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
 
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
+/* ---- src/api/constraints.h ---- */
 /* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
@@ -1719,6 +1804,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #endif
 #endif /* SAMPLING_DECLARED */
 
+/* ---- src/api/parts.h ---- */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
@@ -1754,6 +1840,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
 #define SAMPI_ONCE
 
+/* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
    The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
    tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
@@ -1995,6 +2082,7 @@ static double sampi_from_bits(uint64_t u)
 /* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
 static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
+/* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
    repeated, skipped or done elsewhere (sampi_random makes the counter). mt19937 is a state of 2.5 KB in the sampler
@@ -2085,6 +2173,7 @@ static float sampi_mt_float(sampi_mt *mt)
     return u < 1.0f ? u : 0.99999994f;
 }
 
+/* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
    The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
    sqrt and fma of IEEE doubles and integers, so they give the same bits everywhere. */
@@ -2294,6 +2383,7 @@ static double sampi_powi(double x, int32_t n)
     return r;
 }
 
+/* ---- src/base/bits128.h ---- */
 /* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;
@@ -2367,6 +2457,7 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
     return x.hi + (x.lo != 0);
 }
 
+/* ---- src/base/elements.h ---- */
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
 static float sampi_float_of(uint32_t u)
 {
@@ -2495,6 +2586,7 @@ static bool sampi_masked(float l) { return l == -INFINITY; }
 
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
 
+/* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
    Loops over a row: a row comes in, and out come maxima, sums, counts, or the elements wanted. There is one body of
    them (>>passes) over a small vocabulary (>>vectors), compiled once per instruction set, and a readable reference
@@ -2636,6 +2728,7 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
 #define SAMPI_SWEEP_ROUNDING 2e-6
 #define SAMPI_SWEEP_SLOPE    1.5e-7 /* per nat of the mean of |ref - l| under e^(l - ref) */
 
+/* ---- src/kernels/scalar.h ---- */
 /* ================================================================================================== >>scalar
    The kernels one element at a time: the reference that >>kernels' contract is read against and the others are tested
    against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
@@ -2837,6 +2930,7 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 }
 #endif
 
+/* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
@@ -2876,6 +2970,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #endif /* SAMPLING_IMPLEMENTATION, its first part */
 
 #ifdef SAMPI_W
+/* ---- src/kernels/vectors.h ---- */
 /* ================================================================================================= >>vectors
    The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
    are compiled once per instruction set: the header includes itself with SAMPI_W set, and V(name) is then
@@ -2990,6 +3085,7 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 
 #if SAMPI_W == 16 /* avx512 */
 
+/* ---- src/kernels/avx512.h ---- */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -3070,6 +3166,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
+/* ---- src/kernels/avx2.h ---- */
 SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
@@ -3129,6 +3226,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_SSE2 /* sse2 */
 
+/* ---- src/kernels/sse2.h ---- */
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
@@ -3143,6 +3241,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p)
 
 #elif SAMPI_NEON /* neon */
 
+/* ---- src/kernels/neon.h ---- */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
@@ -3162,6 +3261,7 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 
 #elif SAMPI_WASM /* wasm */
 
+/* ---- src/kernels/wasm.h ---- */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
@@ -3174,6 +3274,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
 
+/* ---- src/kernels/generic.h ---- */
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
@@ -3189,6 +3290,7 @@ SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
 #endif
 
+/* ---- src/kernels/shared.h ---- */
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
@@ -3307,6 +3409,7 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 #endif
 /* clang-format on */
 
+/* ---- src/kernels/passes.h ---- */
 /* ================================================================================================== >>passes
    The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
    stage over these (SAMPI_FOUR), so that a step need not wait for the one before it. Rows that do not fill the last
@@ -3957,6 +4060,7 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
 #define SAMPI_TWICE
 
+/* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
    Which kernels are used: all that were compiled stand in a table, the best one last; at the first use the last one
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
@@ -4149,6 +4253,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
     return SAMP_E_UNSUPPORTED;
 }
 
+/* ---- src/core/array.h ---- */
 /* =================================================================================================== >>array
    What samplers share when they go step by step: checks, the order of candidates, sums over them, and cuts. In comes
    the array of candidates that samp_apply was given or samp_sample made, in any order; each function changes it in
@@ -4472,6 +4577,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
+/* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
    The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
    follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
@@ -4698,6 +4804,7 @@ typedef struct sampi_traits {
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
+/* ---- src/core/record.h ---- */
 /* ---- the record ----
    sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
    sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
@@ -4907,6 +5014,7 @@ struct sampi_sampler {
     } u;
 };
 
+/* ---- src/core/fields.h ---- */
 /* ---- the fields of the samplers ----
 
    The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
@@ -5077,6 +5185,7 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
         *(size_t *)to = 0;
 }
 
+/* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ---- */
 
 /* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
@@ -5169,6 +5278,7 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
+/* ---- src/core/making.h ---- */
 /* ---- making ----
    A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
    never returned: a constructor gives a sampler even then, which carries the error (samp_status) and does nothing, so
@@ -5273,6 +5383,7 @@ static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
     return sampi_new(t);
 }
 
+/* ---- src/core/windows.h ---- */
 /* ---- windows of accepted tokens ----
    The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before
    >>logits, since chains and saved states use them as well. */
@@ -5372,6 +5483,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
+/* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
    Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
    their logits, and leaves the array unsorted. A token that is masked stays masked (only a bias of -infinity masks
@@ -5409,6 +5521,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/penalties.h ---- */
 /* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
 
 /* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
@@ -5460,6 +5573,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
    A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
    base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
@@ -5777,6 +5891,7 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/top_n_sigma.h ---- */
 /* ============================================================================================== >>truncation
    Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
    top_a and its kin, top_h, min_k, xtc. Of each the function that its row in the table of samplers names,
@@ -5862,6 +5977,7 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
    In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
    a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
@@ -5936,6 +6052,7 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+/* ---- src/samplers/typical_top_p.h ---- */
 /* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
    Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
    more than p; of the order by logit, p at least. */
@@ -5969,6 +6086,7 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ---- */
 
 /* p_i >= p * p_max without a sum: l >= max + ln p. */
@@ -5980,6 +6098,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/top_a.h ---- */
 /* ---- top_a, p_less, epsilon, eta ----
    Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
 
@@ -6030,6 +6149,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     return SAMP_OK;
 }
 
+/* ---- src/samplers/top_h_min_k.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
    Both keep a beginning of the order by logit. Of the first n candidates, none of them masked, each function puts as
    many in order as it needs. */
@@ -6097,6 +6217,7 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+/* ---- src/samplers/streams.h ---- */
 /* ---- random numbers of a sampler ----
    Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
    numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
@@ -6133,6 +6254,7 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
+/* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" ---- */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
@@ -6166,6 +6288,7 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     return SAMP_OK;
 }
 
+/* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
    temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
    stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
@@ -6229,6 +6352,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
+/* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ---- */
 
 static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
@@ -6278,6 +6402,7 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+/* ---- src/samplers/selection.h ---- */
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
    leaves in cur->selected the index of its candidate, and (but for greedy) p of all that are left. Of the sampler
@@ -6320,6 +6445,7 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/choose.h ---- */
 /* ---- which candidate a random number falls on ---- */
 
 /* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
@@ -6379,6 +6505,7 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
     return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
 }
 
+/* ---- src/samplers/ratio.h ---- */
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
    It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and nothing of it
    is left in the residual max(0, p - q) that the token is drawn from then. So samp_verify need only compare tokens.
@@ -6455,6 +6582,7 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
     cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_residual_mass, &residual, at);
 }
 
+/* ---- src/samplers/draw.h ---- */
 /* ---- the draw ---- */
 
 /* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
@@ -6508,6 +6636,7 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ---- */
 #ifdef SAMPLING_GUMBEL_DECLARED
 
@@ -6567,6 +6696,7 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
 
+/* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
    It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
    Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
@@ -6666,6 +6796,7 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
     return sampi_mirostat_select(s, cur);
 }
 
+/* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
    It steers the probability of the chosen tokens to a target: logits become a function of |p - aim| that is largest
    where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
@@ -6739,6 +6870,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     s->now.pending = -1;
 }
 
+/* ---- src/samplers/llama_cpp/head.h ---- */
 /* =================================================================================================== >>llama
    SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
    them on x86-64, so that a seed gives its tokens. sampi_run takes the row's apply_llama in place of apply; what
@@ -6816,6 +6948,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
     }
 }
 
+/* ---- src/samplers/llama_cpp/truncation.h ---- */
 /* ---- truncation ----
    From here on: what the table's rows name as apply_llama; sampi_run calls it. Each may write the candidates, the size
    and `sorted`, as the one in >>truncation does. */
@@ -6954,6 +7087,7 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
     return SAMP_OK;
 }
 
+/* ---- src/samplers/llama_cpp/temperature.h ---- */
 /* ---- temperature ----
    Both scale in one place, which writes logits only; temp_ext leaves an order and p as well. */
 
@@ -7014,6 +7148,7 @@ static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
+/* ---- src/samplers/llama_cpp/selection.h ---- */
 /* ---- selection ----
    They write cur->selected, which sampi_check_selected looks at afterwards, take their random numbers from part 0 of
    their sampler, and change s->now as the canonical ones do. */
@@ -7152,6 +7287,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 
+/* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
    llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
 
@@ -7232,6 +7368,7 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
+/* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
    from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
@@ -7412,6 +7549,7 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
     }
 }
 
+/* ---- src/config/params.h ---- */
 /* ================================================================================================== >>params
    Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
    its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
@@ -7483,6 +7621,7 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
                       n_breakers * sizeof(sampi_breaker);
 }
 
+/* ---- src/config/constructors.h ---- */
 /* ---- constructors ----
    All alike: a blank record, the arguments into it, sampi_init. They read nothing but their arguments and never fail
    on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
@@ -7692,6 +7831,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
     return sampi_init(&t);
 }
 
+/* ---- src/config/from_params.h ---- */
 /* ---- chains from parameters ----
    samp_params is a flat struct, the samplers' records are not: the table of fields tells where each number goes, and
    sampi_from_params knows the few things that are not numbers. Checking and building both go through it. */
@@ -7749,6 +7889,7 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
     return p->temp == 0.0f ? SAMPI_GREEDY : SAMPI_DIST;
 }
 
+/* ---- src/config/orders.h ---- */
 /* ---- orders: samplers by name or letter ----
    samp_params.order as a sequence of kinds, without a list of them: a walk (sampi_steps) yields one at a time, first
    to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
@@ -7941,6 +8082,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     return sampi_build_chain(p, NULL, status);
 }
 
+/* ---- src/config/numbers.h ---- */
 /* ================================================================================================ >>settings
    samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
    fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
@@ -8076,6 +8218,7 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
     return SAMP_OK;
 }
 
+/* ---- src/config/set.h ---- */
 /* ---- setting ---- */
 
 /* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
@@ -8221,6 +8364,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     return status;
 }
 
+/* ---- src/config/tell.h ---- */
 /* ---- telling ---- */
 
 /* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
@@ -8313,6 +8457,7 @@ SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t 
     return sampi_tell(NULL, name, buf, size);
 }
 
+/* ---- src/config/settings.h ---- */
 /* ---- the settings themselves ---- */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
@@ -8349,6 +8494,7 @@ SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_voca
     return SAMP_OK;
 }
 
+/* ---- src/life/rollback.h ---- */
 /* ================================================================================================ >>rollback
    Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
    record for each token, and samp_rollback goes back from record to record.
@@ -8604,6 +8750,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
     return SAMP_OK;
 }
 
+/* ---- src/life/chain.h ---- */
 /* =================================================================================================== >>chain
    What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
    sampler. Out: a status, and either all of the change or none.
@@ -8871,6 +9018,7 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
+/* ---- src/life/members.h ---- */
 /* ---- the chain itself ----
    A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
    chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
@@ -8965,6 +9113,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
     return s;
 }
 
+/* ---- src/life/update.h ---- */
 /* ---- other parameters for a chain that is at work ----
    samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
    that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
@@ -9098,6 +9247,7 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
     return first;
 }
 
+/* ---- src/life/copy.h ---- */
 /* ---- copying ----
    samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
    is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
@@ -9279,6 +9429,7 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
 }
 
+/* ---- src/rows/row.h ---- */
 /* ==================================================================================================== >>fast
    From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first
    sampler that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work
@@ -9546,6 +9697,7 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
         sampi_add_change(row, (samp_token)i, x);
 }
 
+/* ---- src/rows/pieces.h ---- */
 /* ---- a row piece by piece ---- */
 
 /* A walk over a row in pieces of floats:
@@ -9638,6 +9790,7 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
     return cur;
 }
 
+/* ---- src/rows/thresholds.h ---- */
 /* ---- finding thresholds ---- */
 
 /* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
@@ -9740,6 +9893,7 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
     return sampi_find_about(row->k, fold, m, want, row->top);
 }
 
+/* ---- src/rows/compact.h ---- */
 /* ---- from dense to compact ---- */
 
 /* Take the changed elements out of the m collected ones: how many stay. */
@@ -9918,6 +10072,7 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
     sampi_cut(row, keep);
 }
 
+/* ---- src/rows/sums.h ---- */
 /* ---- sums ---- */
 
 /* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
@@ -10062,6 +10217,7 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
         sampi_cut_at(row, prefix.last, prefix.n);
 }
 
+/* ---- src/rows/changes.h ---- */
 /* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
 
 /* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
@@ -10143,6 +10299,7 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
     return sampi_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
 }
 
+/* ---- src/rows/cuts.h ---- */
 /* ---- top_k, min_p ---- */
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
@@ -10566,6 +10723,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, true);
 }
 
+/* ---- src/rows/typical.h ---- */
 /* ---- typical: a selection by score, no sort ----
    The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
    the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
@@ -10877,6 +11035,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- src/rows/tail_free.h ---- */
 /* ---- tail_free ---- */
 
 /* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
@@ -10950,6 +11109,7 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- src/rows/selecting.h ---- */
 /* ---- selecting ---- */
 
 /* The first id that has the maximum. */
@@ -11078,6 +11238,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- src/rows/mirostat.h ---- */
 /* ---- mirostat ---- */
 
 /* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
@@ -11155,6 +11316,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 
+/* ---- src/rows/llama_cpp/sums.h ---- */
 /* ---- in llama.cpp's arithmetic ----
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
    stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
@@ -11491,6 +11653,7 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
     return true;
 }
 
+/* ---- src/rows/llama_cpp/samplers.h ---- */
 /* ---- its samplers ---- */
 
 /* All of them: only in another order. */
@@ -11964,6 +12127,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     return SAMPI_DECLINED;
 }
 
+/* ---- src/rows/plan.h ---- */
 /* ---- the plan ---- */
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
@@ -11980,6 +12144,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     return n + 1;
 }
 
+/* ---- src/rows/logprobs.h ---- */
 /* ---- log-probabilities: exact sums, whatever the draw did ---- */
 
 /* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
@@ -12062,6 +12227,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     sampi_finish_top(set, n, sums.max, sums.z);
 }
 
+/* ---- src/rows/draw.h ---- */
 /* ---- a draw ---- */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
@@ -12300,6 +12466,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, status);
 }
 
+/* ---- src/run/sample.h ---- */
 /* ================================================================================================== >>sample
    samp_sample itself: logits come in, a token or a negative status goes out. The fast path is asked first; where it
    declines, the array of all candidates goes through the samplers one by one, which is what defines the token. Either
@@ -12460,6 +12627,7 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
     return sampi_sample_one(s, logits, n_vocab, NULL, false);
 }
 
+/* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
    samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
    there faster. One pass checks it and finds the maxima of its lines; then it is a dense row of >>fast ("the view" is
@@ -12541,6 +12709,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
 }
 
+/* ---- src/run/writing.h ---- */
 /* ---- writing the array ---- */
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
@@ -12667,6 +12836,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
 }
 
+/* ---- src/run/arrays.h ---- */
 /* ---- one sampler after the other ---- */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
@@ -12787,6 +12957,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- in llama.cpp's arithmetic ---- */
 
 /* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
@@ -13079,6 +13250,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     return sampi_end_draw(s, status);
 }
 
+/* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
    samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
    and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
@@ -13161,6 +13333,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
 
+/* ---- src/run/batch.h ---- */
 /* =================================================================================================== >>batch
    samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each comes out. Rows have
    nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on; what a row
@@ -13312,6 +13485,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
     return SAMP_OK;
 }
 
+/* ---- src/life/state.h ---- */
 /* =================================================================================================== >>state
    What a sampler has become, as bytes, little-endian and field by field:
 
@@ -13390,6 +13564,7 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
     for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
 }
 
+/* ---- src/life/state_fields.h ---- */
 /* ---- fields ----
    Each function below takes one thing of a part, in any of the three directions: it writes it (or only counts its
    bytes), checks that what stands there may be loaded, or loads it. The hooks call them in the same order each time. */
@@ -13483,6 +13658,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
     }
 }
 
+/* ---- src/life/state_kinds.h ---- */
 /* ---- the kinds ----
    The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
    of fields; a kind with nothing to tell has no hook. */
@@ -13647,6 +13823,7 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
     return SAMP_OK;
 }
 
+/* ---- src/core/kinds.h ---- */
 /* ---- the table of >>sampler, now that all it names is there ----
    The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
@@ -13701,6 +13878,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
     return &traits[kind];
 }
 
+/* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
    samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
    state, no memory but the caller's workspace. By definition the row is ordered, running sums of its weights are
@@ -13787,6 +13965,7 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
     return total;
 }
 
+/* ---- src/operator/search.h ---- */
 /* ---- searching a value ----
    sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
    sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
@@ -13924,6 +14103,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
 }
 
+/* ---- src/operator/run.h ---- */
 /* ---- the operator: types, workspace, call ----
    What the user calls, and what stands between his types and a row of floats. Nothing is allocated in a run. */
 
@@ -14089,6 +14269,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 }
 
 #ifdef SAMPLING_KV_DECLARED
+/* ---- src/kv/cells.h ---- */
 /* ====================================================================================================== >>kv
    Sequences and their cache (SAMPLING_KV), after llama.cpp's. Batches of tokens come in and get cells; the operations
    on sequences change who has them; what comes out is a mask for attention, and buffers of keys and values that agree
@@ -14125,6 +14306,7 @@ typedef struct sampi_kv {
 /* Every samp_kv is one, made by samp_kv_init. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
+/* ---- src/kv/making.h ---- */
 /* ---- making ----
    Parameters come in; out goes one block, in which nothing is allocated or moved any more. Checks and sizes are
    functions of the parameters alone, so that a user may ask for them without a cache. */
@@ -14349,6 +14531,7 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
     kv->has_shift = kv->do_defrag = false;
 }
 
+/* ---- src/kv/slot.h ---- */
 /* ---- finding a slot ----
    samp_kv_find_slot gives a batch its cells: checks, then a search, both reading only, then sampi_kv_take, which alone
    writes. The search for a run is llama.cpp's, constants and all. */
@@ -14487,6 +14670,7 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
     return SAMP_OK;
 }
 
+/* ---- src/kv/sequences.h ---- */
 /* ---- operations on a sequence ----
    They change sets, positions and deltas of cells, used and head: never a key or a value, and not n (sampi_kv_attend).
    Each checks its arguments, then walks over all cells; there is no list of a sequence's cells to keep in step. */
@@ -14620,6 +14804,7 @@ static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
 
+/* ---- src/kv/data.h ---- */
 /* ---- keys and values ----
    The buffers, through sampi_kv_rows, which knows type and layout. A caller's kernels write them directly
    (samp_kv_keys, samp_kv_values); what is below serves those without, the shift, the holes and the states. */
@@ -14742,6 +14927,7 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
     return SAMP_OK;
 }
 
+/* ---- src/kv/update.h ---- */
 /* ---- update: shifts, then holes ----
    What the operations on sequences have put off: they only note it (delta and has_shift, do_defrag), and here the
    buffers follow. samp_kv_update is the one caller; nothing allocates. */
@@ -14866,6 +15052,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
     return SAMP_OK;
 }
 
+/* ---- src/kv/state.h ---- */
 /* ---- a sequence as bytes ----
    Words of 32 bits, least significant byte first, and so is everything else:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
@@ -15076,6 +15263,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 #endif /* SAMPLING_KV_DECLARED */
 
 #ifdef SAMPLING_LLAMA_DECLARED
+/* ---- src/llama_cpp/functions.h ---- */
 /* =============================================================================================== >>llama_cpp
    Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
    object that its functions take for a sampler of their own. All of it is calls of the public functions above.
@@ -15142,6 +15330,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
     return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab)); /* no logits: SAMP_E_NULL */
 }
 
+/* ---- src/llama_cpp/object.h ---- */
 /* ---- the object ----
    Each function of the interface is one of ours on the chain. Statuses end here, as llama.cpp has none. */
 
@@ -15194,6 +15383,7 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
     return s && object->iface == sampi_llama_iface() ? sampi_behind(s) : NULL;
 }
 
+/* ---- src/llama_cpp/vocabulary.h ---- */
 /* ---- the vocabulary ----
    One block: the record, where each piece begins, the tokens that end a generation, and the bytes of the pieces. */
 
@@ -15262,6 +15452,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #endif /* SAMPLING_LLAMA_DECLARED */
 
 #if SAMPI_READS_JSON
+/* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
    Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
    for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
@@ -15368,6 +15559,7 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
     return -1;
 }
 
+/* ---- src/text/strings.h ---- */
 /* ---- strings ---- */
 
 /* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
@@ -15457,6 +15649,7 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
     return sampi_json_intern(r, n);
 }
 
+/* ---- src/text/values.h ---- */
 /* ---- values ---- */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
@@ -15597,6 +15790,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     return node;
 }
 
+/* ---- src/text/documents.h ---- */
 /* ---- documents ---- */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
@@ -15669,6 +15863,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #endif /* SAMPI_READS_JSON */
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
+/* ---- src/grammar/head.h ---- */
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
@@ -15702,6 +15897,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
    changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
    its own. So nothing here needs a lock. */
 
+/* ---- src/grammar/tree.h ---- */
 /* ---- the tree ----
    Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
    on: given a negative number they return it. */
@@ -16252,6 +16448,7 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
+/* ---- src/grammar/finishing.h ---- */
 /* ---- a finished grammar ----
    A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
    as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
@@ -16429,6 +16626,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     return status;
 }
 
+/* ---- src/grammar/reading.h ---- */
 /* ---- reading texts ----
    GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
    which they tell by its place and by what should have stood there. */
@@ -16513,6 +16711,7 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
     return sampi_read_node(r, n);
 }
 
+/* ---- src/grammar/gbnf.h ---- */
 /* ---- GBNF, as llama.cpp reads it ---- */
 
 static bool sampi_gbnf_is_name(char c)
@@ -16798,6 +16997,7 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
     return sampi_gbnf_check(r);
 }
 
+/* ---- src/grammar/regex.h ---- */
 /* ---- regular expressions ----
    ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
    they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
@@ -17163,6 +17363,7 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }
 
+/* ---- src/grammar/grammars.h ---- */
 /* ---- grammars ---- */
 
 static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
@@ -17216,6 +17417,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
     SAMP_FREE(g);
 }
 
+/* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
    All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
    tokens behind a byte is one addition. A node is two words:
@@ -17638,6 +17840,7 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
     SAMP_FREE(index);
 }
 
+/* ---- src/grammar/triggers.h ---- */
 /* ---- triggers ----
    What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
    grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
@@ -17966,6 +18169,7 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
     return SAMP_OK;
 }
 
+/* ---- src/grammar/matcher.h ---- */
 /* ---- the matcher ----
    Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
 
@@ -18168,6 +18372,7 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
+/* ---- src/grammar/derivatives.h ---- */
 /* ---- derivatives: what may follow a byte ----
    Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
    the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
@@ -18555,6 +18760,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
     }
 }
 
+/* ---- src/grammar/states.h ---- */
 /* ---- states ---- */
 
 /* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
@@ -18699,6 +18905,7 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }
 
+/* ---- src/grammar/items.h ---- */
 /* ---- items ---- */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
@@ -18821,6 +19028,7 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
     m->edges.n = level.edges;
 }
 
+/* ---- src/grammar/masks.h ---- */
 /* ---- masks ---- */
 
 /* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
@@ -19013,6 +19221,7 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
     return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
 }
 
+/* ---- src/grammar/runs.h ---- */
 /* ---- runs: characters that a state takes whatever they are ----
    A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
    leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
@@ -19183,6 +19392,7 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
     return s;
 }
 
+/* ---- src/grammar/entries.h ---- */
 /* ---- entries ---- */
 
 /* Put the tokens of a run in bits, which has none. */
@@ -19524,6 +19734,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     return m->status;
 }
 
+/* ---- src/grammar/accepting.h ---- */
 /* ---- accepting ---- */
 
 /* Keep the items from `first` on as where the text is. */
@@ -19767,6 +19978,7 @@ static int sampi_matcher_begin(sampi_matcher *m)
     return m->status;
 }
 
+/* ---- src/grammar/waiting.h ---- */
 /* ---- waiting: a lazy grammar before its trigger ---- */
 
 /* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
@@ -19891,6 +20103,7 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
     return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
 }
 
+/* ---- src/grammar/history.h ---- */
 /* ---- places before the last tokens ----
    What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
    their states and frames are held (sampi_held_at). */
@@ -19995,6 +20208,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
     return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }
 
+/* ---- src/grammar/room.h ---- */
 /* ---- the matcher as a whole ---- */
 
 /* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
@@ -20172,6 +20386,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     return NULL;
 }
 
+/* ---- src/grammar/sampler.h ---- */
 /* ---- the sampler ---- */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
@@ -20421,6 +20636,7 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     return status ? status : token;
 }
 
+/* ---- src/grammar/hooks.h ---- */
 /* ---- what the core asks ---- */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
@@ -20519,6 +20735,7 @@ static int sampi_load_failed(sampi_io *io)
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #ifdef SAMPLING_GRAMMAR_DECLARED
+/* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
    JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
    no instance of the schema; what can't be expressed is refused by name and place, never left out.
@@ -20675,6 +20892,7 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
     return x->doc.bytes + x->doc.strings[string].at;
 }
 
+/* ---- src/schema/errors.h ---- */
 /* ---- errors ---- */
 
 /* The way from the root to a node, as a JSON pointer, into text[size]. */
@@ -20774,6 +20992,7 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
+/* ---- src/schema/collections.h ---- */
 /* ---- collections ---- */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
@@ -20814,6 +21033,7 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     return types[sampi_doc(x, value)->kind];
 }
 
+/* ---- src/schema/references.h ---- */
 /* ---- references ----
    A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
    Addresses count from the $id around them; only those in this text can be known. */
@@ -21024,6 +21244,7 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
     return x->targets[ref] = x->status ? -1 : found;
 }
 
+/* ---- src/schema/strings.h ---- */
 /* ---- strings ---- */
 
 /* The shortest spelling of a code point in a JSON string: how many bytes. */
@@ -21083,6 +21304,7 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
     return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
 }
 
+/* ---- src/schema/numbers.h ---- */
 /* ---- numbers ---- */
 
 /* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
@@ -21329,6 +21551,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
 }
 
+/* ---- src/schema/sets.h ---- */
 /* ---- sets of texts ---- */
 
 static sampi_texts sampi_texts_any(void)
@@ -21468,6 +21691,7 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
         x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
 }
 
+/* ---- src/schema/formats.h ---- */
 /* ---- patterns and formats ---- */
 
 /* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
@@ -21651,6 +21875,7 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
+/* ---- src/schema/scalars.h ---- */
 /* ---- null, booleans, numbers, strings ---- */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
@@ -21858,6 +22083,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
     return x->scalars[slot] = s;
 }
 
+/* ---- src/schema/goals.h ---- */
 /* ---- goals ---- */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
@@ -22069,6 +22295,7 @@ static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
     return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
 }
 
+/* ---- src/schema/alternatives.h ---- */
 /* ---- alternatives ----
    Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
    through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
@@ -22531,6 +22758,7 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
     return s.found;
 }
 
+/* ---- src/schema/objects.h ---- */
 /* ---- shapes: objects ---- */
 
 /* A name that some atom speaks of. */
@@ -22886,6 +23114,7 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     sampi_object_end(&o);
 }
 
+/* ---- src/schema/arrays.h ---- */
 /* ---- shapes: arrays ---- */
 
 /* An array under construction. */
@@ -23138,6 +23367,7 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
         sampi_finish_array(x, s);
 }
 
+/* ---- src/schema/whole.h ---- */
 /* ---- the whole ---- */
 
 /* The words of `options`, see samp_grammar_init. */
@@ -23289,6 +23519,7 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #ifdef SAMPLING_PEERS_DECLARED
+/* ---- src/peers/tables.h ---- */
 /* =================================================================================================== >>peers
    Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
    our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
@@ -23553,6 +23784,7 @@ typedef struct sampi_ask {
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
 } sampi_ask;
 
+/* ---- src/peers/values.h ---- */
 /* ---- values ---- */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
@@ -23752,6 +23984,7 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
     return SAMP_OK;
 }
 
+/* ---- src/peers/llama_server.h ---- */
 /* ---- llama-server's samplers ---- */
 
 /* Its name and its letter for a sampler, found by either; our orders have the same names. adaptive_p is no step here:
@@ -23803,6 +24036,7 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
     return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
 }
 
+/* ---- src/peers/fields.h ---- */
 /* ---- fields ---- */
 
 /* Does this value say nothing? */
@@ -23909,6 +24143,7 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
     return status;
 }
 
+/* ---- src/peers/requests.h ---- */
 /* ---- requests ---- */
 
 /* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
@@ -24031,6 +24266,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #endif /* SAMPLING_PEERS_DECLARED */
 
 #ifdef SAMPLING_SHARDS_DECLARED
+/* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
    A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
    on all ranks, the token and the chains of one machine.
@@ -24150,6 +24386,7 @@ static const struct {
 #undef SAMPI_PARCEL_SIZE
 };
 
+/* ---- src/shards/bytes.h ---- */
 /* ---- bytes ---- */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
@@ -24244,6 +24481,7 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
     return p->n <= p->room;
 }
 
+/* ---- src/shards/merging.h ---- */
 /* ---- merging ----
    Of two messages of one round the merge is the same in either order, and of more in any grouping: where two things
    are equal in the order that counts, their bytes decide. Bytes from outside are looked at in full before they are
@@ -24520,6 +24758,7 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
         sampi_merge_parcel(&p, &q);
 }
 
+/* ---- src/shards/row.h ---- */
 /* ---- a row ---- */
 
 /* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
@@ -24633,6 +24872,7 @@ struct samp_shard {
    are listed, and the member is not done. */
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
 
+/* ---- src/shards/answers.h ---- */
 /* ---- the end of a prefix ----
    Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
    distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
@@ -25182,6 +25422,7 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
 #endif
 }
 
+/* ---- src/shards/logprobs.h ---- */
 /* ---- log-probabilities ----
    Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
    told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
@@ -25319,6 +25560,7 @@ static int sampi_shard_tell(sampi_shard_row *row)
     return SAMPI_STEP_ENDS;
 }
 
+/* ---- src/shards/told.h ---- */
 /* ---- what a merged answer tells ---- */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
@@ -25454,6 +25696,7 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
     return false;
 }
 
+/* ---- src/shards/steps.h ---- */
 /* ---- steps: one sampler on a row ----
    Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
    waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
@@ -25649,6 +25892,7 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
     return 0;
 }
 
+/* ---- src/shards/prefix.h ---- */
 /* ---- the end of a prefix, looked for ----
    The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
    buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
@@ -26240,6 +26484,7 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
     return status;
 }
 
+/* ---- src/shards/cuts.h ---- */
 /* ---- steps: cuts, and who draws ----
    A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
    it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
@@ -26460,6 +26705,7 @@ static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const 
     return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
+/* ---- src/shards/draws.h ---- */
 /* ---- draws ----
    SEGS, then DRAW: two rounds, of which the first is often asked for ahead, with what decides the last cut. It must
    be of the same logits and the same maximum as if it had been asked for now; `drawer` and `draw_max` say what it is
@@ -26611,6 +26857,7 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
     return sampi_shard_mirostat_draw(row, s, n);
 }
 
+/* ---- src/shards/way.h ---- */
 /* ---- a row's way through its chain ----
    Forward only, from one member to the next: a step that waits is where the row goes on with the next message. Every
    rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
@@ -26754,6 +27001,7 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
     if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
 
+/* ---- src/shards/memory.h ---- */
 /* ---- memory ----
    One block for all rows of a batch, kept for the next one: a row's slice, its list and its segments; then what rows
    use in turn, as one is answered for after the other. */
@@ -26830,6 +27078,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     return SAMP_OK;
 }
 
+/* ---- src/shards/batch.h ---- */
 /* ---- a batch ----
    begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
    message, which has the same size whatever is wrong; then every rank leaves with the same status. */
@@ -27260,6 +27509,7 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #endif /* SAMPLING_SHARDS_DECLARED */
 
 #ifdef SAMPLING_DRAFTS_DECLARED
+/* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
    More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
    taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
@@ -27315,6 +27565,7 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
+/* ---- src/drafts/block.h ---- */
 /* ---- block ---- */
 
 /* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
@@ -27496,6 +27747,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
 }
 
+/* ---- src/drafts/tree.h ---- */
 /* ---- tree ---- */
 
 /* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
@@ -27615,6 +27867,7 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
     return a == 0 && out[0] < 0 ? out[0] : a;
 }
 
+/* ---- src/drafts/relaxed.h ---- */
 /* ---- relaxed ---- */
 
 /* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
@@ -27687,6 +27940,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
     return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
 }
 
+/* ---- src/drafts/hooks.h ---- */
 /* ---- what sampi_draw asks ---- */
 
 /* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
@@ -27709,6 +27963,7 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
+/* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
    What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
    a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
@@ -27797,6 +28052,7 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
     return bytes;
 }
 
+/* ---- src/constraints/making.h ---- */
 /* ---- making ----
    What is to become of a sampler's arrays, on the heap for as long as a constructor runs. */
 
@@ -28009,6 +28265,7 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
     }
 }
 
+/* ---- src/constraints/sampler.h ---- */
 /* ---- the sampler of it ---- */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
@@ -28098,6 +28355,7 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
     return s;
 }
 
+/* ---- src/constraints/constructors.h ---- */
 /* ---- constructors ---- */
 
 /* Lists on the nodes of the automaton of all patterns that are set. */
@@ -28360,6 +28618,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
     return sampi_kit_make(&kit);
 }
 
+/* ---- src/constraints/accepting.h ---- */
 /* ---- the window ---- */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
@@ -28601,6 +28860,7 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
     sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
 }
 
+/* ---- src/constraints/drawing.h ---- */
 /* ---- what a draw asks ---- */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
@@ -28783,6 +29043,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
+/* ---- src/constraints/told.h ---- */
 /* ---- what is told of it ---- */
 
 /* Its numbers are fields; its lists and automata are what else it was made of. */
@@ -28840,6 +29101,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     *r = now;
 }
 
+/* ---- src/constraints/top_p_decay.h ---- */
 /* ---- top_p with decay ----
    A draw is top_p's own: its functions read p and min_keep where cut has them, and here they are in the same place. */
 
@@ -28893,6 +29155,7 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.decay.p, 1);
 }
 
+/* ---- src/constraints/accessors.h ---- */
 /* ---- accessors ---- */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
@@ -28929,6 +29192,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
+/* ---- src/base/restore.h ---- */
 /* The user's own flags again. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
@@ -28938,6 +29202,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 #endif
 #endif /* SAMPLING_IMPLEMENTATION */
 
+/* ---- src/api/license.h ---- */
 /* MIT License
 
    Copyright (c) 2026 the sampling.h authors

@@ -1,3 +1,4 @@
+/* Made by `make headers` from the rooms in src/: change those, not this file. */
 /* sampling_gpu.h - the chains of sampling.h on a GPU: the same chains, the same tokens.        MIT license, see there.
 
    EXPERIMENTAL: it has not run on a GPU yet. Its kernels run on the host, and their PTX is interpreted (bench/GPU.md).
@@ -94,6 +95,17 @@
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
    by one thread at a time. With OpenMP there are three globals more than in sampling.h: which device the kernels are
    bound to, to what, and a probe's counters; they are written in a critical section. */
+/* The rooms of src/, and the line where each begins:
+
+       2 gpu/opening.h                    2042 gpu/done.h                       4248 gpu/shapes.h
+     123 gpu/api.h                        2166 gpu/prefix.h                     4443 gpu/device.h
+     231 gpu/switches.h                   2675 gpu/choosing.h                   4574 gpu/contexts.h
+     278 gpu/records.h                    2777 gpu/ending.h                     4734 gpu/steps.h
+     619 gpu/elements.h                   2925 gpu/samplers.h                   4830 gpu/where.h
+     888 gpu/passes.h                     3772 gpu/users.h                      4989 gpu/sending.h
+    1421 gpu/list.h                       3871 gpu/logprobs.h                   5261 gpu/batch.h
+    1818 gpu/left.h                       4026 gpu/advance.h                    5521 gpu/results.h
+*/
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
 #elif !defined(SAMPLING_GPU_H)
@@ -108,6 +120,7 @@
 extern "C" {
 #endif
 
+/* ---- src/gpu/api.h ---- */
 /* ===================================================================================================== >>api
    In: a context made once, chains of sampling.h, logits on either side. Out: tokens, and chains that have moved on. */
 
@@ -215,6 +228,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
 #endif
 
+/* ---- src/gpu/switches.h ---- */
 /* ================================================================================================== >>switches
    What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
    tests. Out: SAMPI_OFFLOAD, the words in which kernels are written, and constants. The one thing to know: without
@@ -261,6 +275,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
+/* ---- src/gpu/records.h ---- */
 /* ================================================================================================== >>records
    What lies in device memory: host and device read the same structs, and nothing here has a function. In: a batch, as
    jobs (chains as steps), rules, ids and places, which the host writes. Out: a result per row. Between: the state of a
@@ -601,6 +616,7 @@ typedef struct sampi_gpu_args {
     uint32_t n_top;             /* the most that a row of the batch asks for */
 } sampi_gpu_args;
 
+/* ---- src/gpu/elements.h ---- */
 /* ================================================================================================== >>elements
    One logit, one key, one operation. In: a row as the caller left it, with a mask and holes. Out: logits of a lane's
    cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
@@ -869,6 +885,7 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
     item[i].at_p = at_p;
 }
 
+/* ---- src/gpu/passes.h ---- */
 /* ==================================================================================================== >>passes
    What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
    which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
@@ -1401,6 +1418,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
     }
 }
 
+/* ---- src/gpu/list.h ---- */
 /* ====================================================================================================== >>list
    What one team does with the tokens of a list. In: items, at most SAMP_GPU_LIST, in no order; the maximum of what is
    left. Out: sums, prefixes, a chosen key; shorter or scaled lists. The idea: whatever needs an order is searched for
@@ -1797,6 +1815,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     }
 }
 
+/* ---- src/gpu/left.h ---- */
 /* ===================================================================================================== >>steps
    Advancing a row: one sampler after the other. In: what a pass has found. Out: the next pass that is needed, or the
    row's result. The idea: what a sampler needs to know it asks for (sampi_gpu_require_*); if a pass is needed for it,
@@ -2020,6 +2039,7 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
     return 0;
 }
 
+/* ---- src/gpu/done.h ---- */
 /* ---- what is done to them ----
    Each tells two cases apart: of a row that is complete the list is changed; another one gets an operation, its changed
    tokens get it at once, and what was known is kept as far as it still holds. Called by samplers that have asked all
@@ -2143,6 +2163,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
     st->p_z = st->z;
 }
 
+/* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
    Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
    All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
@@ -2651,6 +2672,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     return 1;
 }
 
+/* ---- src/gpu/choosing.h ---- */
 /* ---- choosing ----
    The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
    own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
@@ -2752,6 +2774,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
     return 1;
 }
 
+/* ---- src/gpu/ending.h ---- */
 /* ---- the end of a row ----
    What is written here is what the host and the next batch see: the result, the caller's token, the job moved on, the
    state back at zero. */
@@ -2899,6 +2922,7 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
     return 1;
 }
 
+/* ---- src/gpu/samplers.h ---- */
 /* ---- the samplers ----
    A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
    (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same.
@@ -3745,6 +3769,7 @@ static int sampi_gpu_gumbel(const sampi_gpu_here *h, const sampi_gpu_step *step)
 static void sampi_gpu_fill_gumbel(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 #endif
 
+/* ---- src/gpu/users.h ---- */
 /* ---- a user's sampler ----
    The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
    the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
@@ -3843,6 +3868,7 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
 }
 
+/* ---- src/gpu/logprobs.h ---- */
 /* ---- log-probabilities ----
    The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
    chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
@@ -3997,6 +4023,7 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
     }
 }
 
+/* ---- src/gpu/advance.h ---- */
 /* ---- between passes ----
    What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
    found, advance calls them and then the steps, and team is what every team of a kernel runs. */
@@ -4218,6 +4245,7 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
 #pragma omp end declare target
 #endif
 
+/* ---- src/gpu/shapes.h ---- */
 /* ====================================================================================================== >>host
    What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
    The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
@@ -4412,6 +4440,7 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
     return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
 }
 
+/* ---- src/gpu/device.h ---- */
 /* ---- the device, through OpenMP ----
    All that libgomp is asked for. In the other modes the same functions copy memory and call the kernels. */
 
@@ -4542,6 +4571,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
 }
 
+/* ---- src/gpu/contexts.h ---- */
 /* ---- contexts ----
    Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
    one by its address and serial number, and looks at it only while it is in the batch. */
@@ -4701,6 +4731,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
     return gpu ? gpu->perf : none;
 }
 
+/* ---- src/gpu/steps.h ---- */
 /* ---- samplers and their steps ----
    All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
    array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
@@ -4796,6 +4827,7 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
     step->mu = last->u.adaptive.total;
 }
 
+/* ---- src/gpu/where.h ---- */
 /* ---- where a chain runs ----
    In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
    anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
@@ -4954,6 +4986,7 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
     return (int)t.len;
 }
 
+/* ---- src/gpu/sending.h ---- */
 /* ---- from a chain to steps ----
    In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
    is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
@@ -5225,6 +5258,7 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
+/* ---- src/gpu/batch.h ---- */
 /* ---- a batch ----
    In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
    that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
@@ -5484,6 +5518,7 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
     return SAMP_OK;
 }
 
+/* ---- src/gpu/results.h ---- */
 /* ---- what comes back ----
    In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
    end_job, for one job after the other, when nothing is left to do on the device but to read a list. */

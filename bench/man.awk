@@ -50,6 +50,7 @@ function entry(line,    name) {
     sub(/^ */, "", line)
     if (line != "") say(line)
 }
+/^\/\* Made by / { next }
 /^#define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { version = version dot $3; dot = "." }
 /^\*\/$/ { done = 1 }
 !done { line[++n] = $0 }

@@ -1,21 +1,111 @@
 # headers.awk -- a header out of its rooms: each #include of a room in the spine becomes the room's text.
 #
-#     awk -v dir=src -f src/headers.awk src/sampling.h > sampling.h          make headers
+#     awk -v dir=src -f src/headers.awk src/sampling.h > sampling.h            make headers
 #
-# A room is a file in a folder of src/. Two rooms that follow each other in the spine have an empty line between them.
+# A room is a file in a folder of src/. A marker with its name stands above its text, and the list of all rooms, with the
+# lines where they begin, behind the first room, which is the opening comment.
+#   lines=1        writes #line, so that messages of a compiler name the room
+#   without="A B"  macros that are never defined: what stands under #ifdef A is left out. make single
+#   with="A B"     macros that are always defined: #define stands in front, what stands under #ifndef A is left out.
+#   skip="a/b.h"   rooms that are left out
+
+function put(line) { out[++n_out] = line }
+
+# Is a line under a condition that is known to fail? Only #ifdef NAME and #ifndef NAME are looked at; the lines of a
+# condition that is known are left out themselves. state[depth]: "" not known, 1 holds, 0 does not.
+function hidden(line,    word, name, now)
+{
+    if (line !~ /^#(if|else|elif|endif)/) return n_off > 0
+    split(line, word, /[ \t]+/)
+    name = word[2]
+    if (line ~ /^#if/) {
+        now = ""
+        if (word[1] == "#ifdef" && name in never || word[1] == "#ifndef" && name in always) now = 0
+        if (word[1] == "#ifdef" && name in always || word[1] == "#ifndef" && name in never) now = 1
+        state[++depth] = now
+        if (now == "") return n_off > 0
+        n_off += now == 0
+        if (now == 0 && word[1] == "#ifdef" && name in part && !n_refused[name]++ && n_off == 1) refuse(name)
+        return 1
+    }
+    now = state[depth]
+    if (line ~ /^#else/ && now != "") {
+        n_off += now == 1 ? 1 : -1
+        state[depth] = !now
+        return 1
+    }
+    if (line ~ /^#endif/) {
+        depth--
+        if (now != "") { n_off -= now == 0; return 1 }
+    }
+    return n_off > 0
+}
+
+# Whoever asks for a part that this copy does not have is told so.
+function refuse(name)
+{
+    put("#ifdef " name)
+    put("#error \"" header ": this copy was made without " name "\"")
+    put("#endif")
+}
 
 function room(path,    line, n)
 {
-    while ((getline line < (dir "/" path)) > 0) { print line; n++ }
+    begins[++n_rooms] = n_out + 1
+    name_of[n_rooms] = path
+    if (n_rooms > 1 || lines) put("/* ---- src/" path " ---- */")
+    if (lines) put("#line 1 \"" dir "/" path "\"")
+    while ((getline line < (dir "/" path)) > 0) {
+        n++
+        if (!hidden(line)) put(line)
+    }
     close(dir "/" path)
-    if (!n) { print "headers: no room " dir "/" path > "/dev/stderr"; exit 1 }
+    if (!n) { print "headers: no room " dir "/" path > "/dev/stderr"; failed = 1; exit 1 }
+    if (n_rooms == 1) list_at = n_out
 }
 
-{ is_room = /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
-is_room {
-    split($0, part, "\"")
-    if (was_room) print ""
-    room(part[2])
+BEGIN {
+    n = split(without, a, " ")
+    for (i = 1; i <= n; i++) { never[a[i]]; never[a[i] "_DECLARED"]; part[a[i]] }
+    n = split(with, a, " ")
+    for (i = 1; i <= n; i++) always[a[i]]
+    n = split(skip, a, " ")
+    for (i = 1; i <= n; i++) left_out[a[i]]
 }
-!is_room { print }
-{ was_room = is_room }
+
+FNR == 1 { header = FILENAME; sub(/.*\//, "", header) }
+{ is_room = /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
+is_room && !n_off {
+    split($0, quoted, "\"")
+    if (quoted[2] in left_out) next
+    if (was_room) put("")
+    room(quoted[2])
+    if (lines) put("#line " FNR + 1 " \"" FILENAME "\"")
+}
+!is_room && !hidden($0) { put($0) }
+{ was_room = is_room && !n_off }
+
+END {
+    if (failed) exit 1
+    print "/* Made by `make headers` from the rooms in src/: change those, not this file. */"
+    width = 39
+    per = 3
+    rows = int((n_rooms + per - 1) / per)
+    n = split(with, a, " ")
+    above = 1 + 3 + rows + n
+    for (i = 1; i <= list_at; i++) print out[i]
+    print "/* The rooms of src/, and the line where each begins:"
+    print ""
+    for (r = 0; r < rows; r++) {
+        text = "  "
+        for (c = 0; c < per; c++) {
+            k = r + c * rows + 1
+            if (k <= n_rooms) text = text sprintf(" %5d %-31s", begins[k] + (k == 1 ? 1 : above), name_of[k])
+        }
+        sub(/ +$/, "", text)
+        print text
+    }
+    print "*/"
+    for (i = 1; i <= n; i++) print "#define " a[i]
+    for (i = list_at + 1; i <= n_out; i++) print out[i]
+}

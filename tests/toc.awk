@@ -116,7 +116,7 @@ text_due && FNR > heading_line && !/^[ \t]*$/ {
     while (in_comment && match(line, /\*\//)) {
         line = substr(line, RSTART + 2)
         in_comment = 0
-        opening = 0
+        if ($0 !~ /^\/\* Made by /) opening = 0
         if (match(line, /\/\*/)) { line = substr(line, RSTART + 2); in_comment = 1 }
     }
 }
