@@ -6,7 +6,8 @@ MAKE_HEADER = awk -v dir=src -v lines="$(LINES)" -f src/headers.awk
 
 ## headers: write sampling.h and sampling_gpu.h from the rooms in src/ (LINES=1: a compiler's messages name the rooms)
 headers: | $(B)
-	@for h in sampling.h sampling_gpu.h; do $(MAKE_HEADER) src/$$h > $(B)/made.h || exit 1; cmp -s $(B)/made.h $$h || { cp $(B)/made.h $$h && echo "$$h"; }; done
+	@for h in sampling.h sampling_gpu.h; do $(MAKE_HEADER) src/$$h > $(B)/made.h || exit 1; \
+	  cmp -s $(B)/made.h $$h || { cp $(B)/made.h $$h && echo "$$h"; }; done
 
 # what make test and .ci/run ask: are they what src/ makes?
 test-rooms: | $(B)
@@ -14,8 +15,56 @@ test-rooms: | $(B)
 	  { echo "$$h is not what src/ makes of it: change the rooms in src/, then run \"make headers\"" >&2; exit 1; }; done
 	@echo "rooms: sampling.h and sampling_gpu.h are what src/ makes"
 
-## single: one header with some parts alone, for projects that count bytes (PARTS="grammar kv" NO="avx512" OUT=my.h; src/README.md)
+## single: one header with some parts alone (PARTS="grammar kv" NO="avx512" OUT=my.h; src/README.md)
 single:
 	@sh src/single.sh "$(PARTS)" "$(NO)" "$(OUT)"
 
-.PHONY: headers test-rooms single
+# ---- the library ----
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot $$3; dot = "." } /_PATCH / { exit } END { print v }' sampling.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+SO := libsampling.so.$(VERSION)
+
+## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
+lib: $(B)/libsampling.a $(B)/libsampling.so
+
+$(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
+	$(CC) $(CFLAGS) $(C11) -fPIC -fvisibility=hidden -c $< -o $@
+
+$(B)/libsampling.a: $(B)/libsampling.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$(B)/libsampling.so: $(B)/libsampling.o
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libsampling.so.$(SOVERSION) $< -o $(B)/$(SO) -lm
+	ln -sf $(SO) $(B)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $@
+
+## install: headers, library, manual, and what pkg-config and CMake look for (PREFIX=/usr/local, DESTDIR=)
+install: lib $(B)/sampling.3
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sampling
+	install -m 644 sampling.h sampling_gpu.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(B)/sampling.3 $(DESTDIR)$(PREFIX)/share/man/man3/
+	install -m 644 $(B)/libsampling.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/$(SO) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(SO) $(DESTDIR)$(LIBDIR)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsampling.so
+	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
+	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' bench/cmake/$${f##*/} \
+	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2> /dev/null || true # so that programs find it
+
+## uninstall: remove what install has put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling_gpu.h $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 \
+	  $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling
+
+## man: build/sampling.3, the header's opening as a manual page (man -l build/sampling.3)
+man: $(B)/sampling.3
+
+$(B)/sampling.3: bench/man.awk sampling.h | $(B)
+	awk -f $< sampling.h > $@
+
+.PHONY: headers test-rooms single lib install uninstall man

@@ -1,0 +1,119 @@
+# gpu.mk - tests and benchmark of sampling_gpu.h.
+
+OFFLOAD ?= nvptx-none
+OFFLOAD_ARCH ?= $(if $(findstring amdgcn,$(OFFLOAD)),-march=gfx906,-misa=sm_80)
+OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD) \
+                -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
+GPU := $(B)/gpu
+PTX := $(GPU)/ptx_emulator
+GPU_DEPS := sampling_gpu.h sampling.h tests/case.h tests/floats.h tests/source.h
+
+## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
+gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
+	@libs=$$(dirname "$$(readlink -f "$$(gcc -print-file-name=libgomp.so)")"); \
+	 cp -L "$$libs"/libgomp.so.1 "$$libs"/libgomp-plugin-*.so.1 $(GPU)/
+	@sh tests/gpu/inspect.sh $(OFFLOAD) $(GPU)
+
+$(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+
+$(GPU)/bench_gpu: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+
+## test-gpu: the same tokens on the device as by definition; exits with 77 and says "no device" if there is none
+test-gpu: gpu
+	@sh tests/gpu/run.sh test $(ARGS)
+
+## bench-gpu: wall times on the device (ARGS=--quick); see bench/GPU.md
+bench-gpu: gpu
+	@sh tests/gpu/run.sh bench $(ARGS)
+
+## bench-gpu-host: the host's work around the kernels, for 256 rows; needs neither a device nor its compiler
+bench-gpu-host: $(GPU)/bench_host
+	@./$(GPU)/bench_host --host-work
+
+## bench-gpu-passes: passes over a row of every kind and chain, counted by the kernels on the host
+bench-gpu-passes: $(GPU)/bench_host
+	@./$(GPU)/bench_host --passes --host
+
+$(GPU)/bench_host: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) -O3 $(C11) $< -o $@ -lm
+
+## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
+test-gpu-cuda: $(GPU_DEPS) | $(GPU)
+	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
+	 cuda=$$(dirname "$$(dirname "$$nvcc")"); set -e; \
+	 $$nvcc -c tests/gpu/cuda_interop.cu -o $(GPU)/cuda_interop.o; \
+	 gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. tests/gpu/cuda_interop.c $(GPU)/cuda_interop.o -o $(GPU)/cuda_interop \
+	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
+	 ./$(GPU)/cuda_interop
+
+## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
+test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran
+
+# make ci plays 2000 cases
+test-gpu-full: $(GPU)/host $(GPU)/host_short
+	@$(MAKE) --no-print-directory -B -o $(GPU)/host -o $(GPU)/host_short test-gpu-host SAMP_TEST_FULL=1
+
+# a program, and where it is to work
+$(GPU)/host.host.passed $(GPU)/host.cpu.passed: $(GPU)/host
+$(GPU)/host_short.host.passed: $(GPU)/host_short
+$(GPU)/%.passed:
+	$(call stamp,SAMP_TEST_CASES=$${SAMP_TEST_CASES:-$(if $(SAMP_TEST_FULL),2000,150)} \
+	  ./$(GPU)/$(basename $*) $(patsubst .%,%,$(suffix $*)),test_gpu $*: $$(sed -n 's/^  random batches: //p' $@.log))
+
+$(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) -O1 $(C11) $< -o $@ -lm -lpthread
+
+$(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
+
+# with grammars, which no kernel knows: a program of its own, so that the others need not be compiled with them
+$(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/json_gbnf.h tests/test.h $(GPU_DEPS) | $(GPU)
+	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
+$(GPU)/grammar.ran: $(GPU)/grammar
+	$(call stamp,./$<,test_grammar_gpu: $(RAN))
+
+## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
+test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
+	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
+	    || { cat $(GPU)/ptx.log; exit 1; }; \
+	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
+
+## test-gpu-ptx-mutants: that test catches broken PTX
+test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
+	@sh tests/gpu/ptx/mutate.sh $(GPU)
+
+$(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
+	@mkdir -p $(PTX)
+	gcc -std=gnu11 -O3 -march=native -ffp-contract=off -fno-math-errno $(WARN) -fPIC -shared -fvisibility=hidden \
+	  $(filter %.c,$^) -o $@ -lm
+
+## test-gpu-mutants: that test catches broken kernels (some minutes)
+test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
+	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
+
+## deps-gpu: install gcc's offloading compiler for OFFLOAD
+deps-gpu:
+	@sh tests/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
+
+# The kernels under the sanitizers, and as OpenMP's simd loops in vectors of the host; the device code of both kinds, where its compiler can be had.
+ci-gpu: $(GPU)/san $(GPU)/host_simd
+	@for t in san host_simd; do echo "== test_gpu $$t"; SAMP_TEST_CASES=300 ./$(GPU)/$$t host > $(GPU)/$$t.log 2>&1 \
+	  || { cat $(GPU)/$$t.log; exit 1; }; done
+	@for target in amdgcn-amdhsa nvptx-none; do \
+	  if $(MAKE) -s deps-gpu OFFLOAD=$$target > $(GPU)/deps.log 2>&1; then \
+	    $(MAKE) -s -B gpu OFFLOAD=$$target WARN="$(WARN) -Werror" || exit 1; \
+	    [ $$target != nvptx-none ] || $(MAKE) -s test-gpu-ptx test-gpu-ptx-mutants WARN="$(WARN) -Werror" || exit 1; \
+	  else echo "ci-gpu: SKIPPED $$target: its compiler can't be installed here"; fi; done
+
+$(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lm -lpthread
+
+$(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -O3 -march=native -fopenmp -foffload=disable -ffp-contract=fast $(C11) $< -o $@ -lm
+
+.PHONY: gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-cuda test-gpu-host test-gpu-full test-gpu-ptx \
+  test-gpu-ptx-mutants test-gpu-mutants deps-gpu ci-gpu

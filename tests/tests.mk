@@ -1,0 +1,440 @@
+# tests.mk - all that tests and checks, but the GPU's.
+
+TEST_DEPS := sampling.h $(if $(FROM),$(ROOMS) $(SPINES)) $(wildcard tests/*.h tests/data/* bench/*.h)
+
+# What a program that passed leaves behind: $(call stamp,command,what to say). Its output is in a file beside it, shown if it fails.
+define stamp
+@$(1) > $@.log 2>&1 || { tail -n 60 $@.log; exit 1; }
+@echo "== $(2)"
+@touch $@
+endef
+# cmocka's last line
+RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
+
+# Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
+# slow ones come first, so that nothing is left to wait for at the end.
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
+LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
+RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
+# What it all takes, compilers included, in seconds of one core, and what the longest program takes (measured; a new machine
+# may take twice that)
+TEST_SECONDS := 230
+TEST_LEAST := 50
+
+## run-tests: the cmocka programs only
+run-tests: $(RUNS)
+
+# What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
+$(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
+# Walks, draws that are counted, long rows: a few show what the sanitizers can. Random chains are as many as in make test.
+SAN_SHORT := test_rollback test_naive test_drafts test_fast test_batch test_stats test_verify test_alloc test_gumbel
+$(SAN_SHORT:%=$(B)/san/%.checked): MODE := SAMP_TEST_QUICK=1
+$(B)/san/test_fast.checked: MODE += SAMP_TEST_CASES=3125
+
+$(B)/%.passed: $(B)/%
+	$(call stamp,$(MODE) ./$<,$*: $(RAN))
+
+# One kind of build: its folder, its compiler and flags.
+define kind
+$(1)/library.o: tests/library.c tests/heap.h tests/inside.h sampling.h | $(1)
+	$(2) $(C11) -c $$< -o $$@
+
+$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS) | deps-test
+	$(2) $(C11) $$< $(1)/library.o -o $$@ -lcmocka -lm -lpthread
+
+$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1) deps-test
+	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
+endef
+
+SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
+# Where the code that users compile is not what matters, what takes the least time with its run
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
+$(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
+KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
+$(KINDS:%=%/test_nomem): sampling_gpu.h
+$(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
+$(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
+$(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
+$(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
+$(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
+# those that take longer to compile than to run
+$(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
+$(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
+
+## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
+test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@CC="$(CC)" CXX="$(CXX)" sh tests/compile.sh $(B)/headers quick
+
+## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
+test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
+
+## test-compile-long: with every language standard at every optimisation
+test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile_long full
+
+## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
+test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
+	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+
+## test-public: test_nomem.c calls every public function
+test-public:
+	@sh tests/public.sh
+
+## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
+test-demo: tests/demo.sh $(B)/tales
+	@sh tests/demo.sh ./$(B)/tales $(B)/demo
+
+## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
+test-readme: tests/readme.sh tests/blocks.awk $(wildcard tests/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+
+## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
+test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wildcard bench/cmake/*) lib man
+	@CC="$(CC)" sh tests/package.sh $(B)/package
+
+# for JavaScript; without npm or a network there is none, and the tests say so
+$(B)/koffi: | $(B)
+	@mkdir -p $(B)/bindings
+	@! command -v npm > /dev/null || \
+	  { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1; touch $@; }
+
+## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+
+## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
+test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B) deps-test
+	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
+
+# The tests that play a part in make test, in full.
+FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
+test-full: $(FULL:%=$(B)/%.full)
+
+$(B)/%.full: $(B)/%
+	$(call stamp,SAMP_TEST_FULL=1 ./$<,$* (in full): $(RAN))
+
+## test-full-long: those whose full length takes minutes
+test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
+
+## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
+
+## test-sanitize-long: those that play a part there in full
+test-sanitize-long: $(B)/san_omp/test_batch.full \
+  $(patsubst %,$(B)/san/%.full,$(sort $(filter-out omp/% omp_clang/%,$(FULL)) $(filter-out test_drafts,$(SAN_SHORT))))
+
+$(B)/%.checked: $(B)/%
+	$(call stamp,$(MODE) ./$<,$* (sanitizers))
+
+VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
+
+# TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
+THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread -I.
+THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
+$(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
+	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
+$(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
+	clang $(THREADS) -fopenmp $< -o $@ -lm -lpthread
+
+## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
+test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
+	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
+	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \
+	  TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1" ./$(B)/tsan/threads_omp > $(B)/tsan/clang.log 2>&1 && \
+	  grep -q "^Archer detected" $(B)/tsan/clang.log || { tail -n 60 $(B)/tsan/clang.log; exit 1; }
+	@echo "== threads (ThreadSanitizer): $$(tail -n 1 $(B)/tsan/gcc.log); with OpenMP too"
+
+## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
+test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
+
+## test-valgrind-long: those that are mostly arithmetic and take minutes there
+test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)
+
+$(B)/%.valgrind: $(B)/% | deps-valgrind
+	$(call stamp,SAMP_TEST_QUICK=2 valgrind -q --error-exitcode=9 --leak-check=full ./$<,$* (valgrind))
+
+## test-arm64: the fast path, batches and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
+test-arm64: tests/test_fast.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) | $(B)
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_batch.c -o $(B)/batch_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
+	qemu-aarch64 $(B)/math_arm64 | tail -n 1
+	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
+	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/fast_arm64 sums_in_order
+	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
+
+## test-generic: the fast path and batches with the kernels that need no instruction set (vectors of 16 bytes)
+test-generic: $(B)/plain/test_fast $(B)/plain/test_batch
+	@for t in test_fast test_batch; do ./$(B)/plain/$$t > $(B)/plain/$$t.log 2>&1 || { cat $(B)/plain/$$t.log; exit 1; }; \
+	  grep -q ' generic' $(B)/plain/$$t.log && echo "== $$t (generic)" || exit 1; done
+
+$(B)/plain/%: tests/%.c $(TEST_DEPS) | $(B)/plain
+	$(CC) -O2 $(C11) -DSAMP_NO_SIMD $< -o $@ -lcmocka -lm -lpthread
+
+## test-flags: whatever a compiler's flags: refused, SAMP_E_UNSUPPORTED or the same tokens; the fast path with contraction
+test-flags: tests/flags.sh tests/test_fast.c tests/ports/digest.c $(TEST_DEPS) | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/flags.sh $(B)/flags short
+	@set -e; for c in $(COMPILERS); do \
+	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
+	  SAMP_TEST_QUICK=1 ./$(B)/fast_flags > $(B)/fast_flags.log || { tail -n 20 $(B)/fast_flags.log; exit 1; }; \
+	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
+
+## test-flags-long: each flag by itself, with gcc 11 and 12 and every clang that Debian has (installs them)
+test-flags-long: deps-compilers | $(B)
+	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
+	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
+
+## lint: static analysis: clang-tidy, cppcheck, gcc -fanalyzer and clang --analyze find nothing (tests/lint.sh)
+lint: | $(B)
+	@sh tests/lint.sh $(B)/lint
+
+## lint-long: the analyzers look at more paths
+lint-long: | $(B)
+	@sh tests/lint.sh $(B)/lint_long full
+
+## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
+cover: | $(B)
+	@python3 tests/cover.py $(B)/cover $(ARGS)
+
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --light"; hours, goes on where it was)
+mutate: | $(B)
+	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+
+## test-mutants: the tests of the fast path catch broken kernels
+test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
+	@CC="$(CC)" sh tests/mutate_kernels.sh
+
+## test-fast-long: 300,000 other random chains than those of make test, fast path against definition
+test-fast-long: $(B)/test_fast
+	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'test_random_chains*' | grep -v RUN
+
+# SCHEMAS=file.jsonl or file.jsonl.gz
+UNPACK_SCHEMAS = case "$(SCHEMAS)" in *.gz) gzip -dc $(SCHEMAS) > $(B)/schemas.jsonl;; *) cp $(SCHEMAS) $(B)/schemas.jsonl;; esac
+
+## test-schemas: JSON schemas of files with documents, judged by the naive matcher and the real one (SCHEMAS=file.jsonl.gz)
+test-schemas: $(B)/schema_files
+	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
+	@$(UNPACK_SCHEMAS); \
+	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
+
+## test-schema-suite: the same with the official test suite of JSON schema (draft 4 from npm; 7 and 2020-12 from Debian)
+test-schema-suite: $(B)/schema_files
+	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
+
+## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
+test-schemas-ajv: $(B)/schema_walks | deps-npm
+	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas-ajv: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
+	@$(UNPACK_SCHEMAS)
+	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 \
+	  > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
+	@./$< 1000 $(or $(WALKS),10) $(B)/schemas.jsonl > $(B)/schema_walks.jsonl
+	@node tests/schema_ajv.mjs $(B)/ajv/node_modules $(B)/schema_walks.jsonl
+
+$(B)/schema_walks: tests/schema_walks.c tests/schema_cases.h tests/source.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+$(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
+FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved shard_merge
+FUZZ_TIME ?= 60
+FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
+fuzz/calls: RANDOM_INPUTS := 800000
+fuzz/chain: RANDOM_INPUTS := 180000
+fuzz/batch: RANDOM_INPUTS := 3300
+fuzz/state: RANDOM_INPUTS := 190000
+fuzz/kv: RANDOM_INPUTS := 230000
+fuzz/llama: RANDOM_INPUTS := 90000
+fuzz/grammar_text: RANDOM_INPUTS := 40000000
+fuzz/grammar_walk: RANDOM_INPUTS := 50000
+fuzz/grammar_saved: RANDOM_INPUTS := 280000
+fuzz/shard_merge: RANDOM_INPUTS := 230000
+
+# those that take longer to compile than to run
+$(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
+$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/test_batch.c
+
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
+fuzz-regress: $(FUZZERS:%=fuzz/%)
+
+fuzz/%: $(B)/fuzz_driver_%
+	@./$< -n $(RANDOM_INPUTS) tests/fuzz/corpus/$*/* > $(B)/fuzz_$*.log 2>&1 || { tail -n 60 $(B)/fuzz_$*.log; exit 1; }
+	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
+
+$(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm -lpthread
+
+## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
+fuzz: $(FUZZERS:%=$(B)/fuzz_%)
+	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/corpus/$$f; \
+	  dict=; [ $$f != grammar_text ] || dict=-dict=tests/fuzz/grammar.dict; \
+	  ./$(B)/fuzz_$$f -max_total_time=$(FUZZ_TIME) -max_len=600 -timeout=20 -print_final_stats=1 $$dict $(B)/corpus/$$f \
+	    tests/fuzz/corpus/$$f > $(B)/fuzz_$$f.log 2>&1 || { tail -n 60 $(B)/fuzz_$$f.log; exit 1; }; \
+	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
+
+$(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
+
+## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
+parity: deps-npm | $(B)
+	@CC="$(CC)" sh tests/parity/run.sh
+
+parity-small: | $(B)
+	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
+	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
+
+## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): bench/README.md
+llama: $(B)/libsampling_llama.so
+
+$(B)/libsampling_llama.so: bench/llama_standin.c sampling.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wl,-Bsymbolic -I. $< -o $@ -lm -ldl -lpthread
+
+## test-llama: llama.cpp programs (node-llama-cpp, libllama) say the same with it and without; fetches them with npm
+test-llama: deps-npm llama
+	@CC="$(CC)" sh tests/llama/run.sh test
+
+# in make ci, where nothing may be fetched perhaps: then it says SKIPPED
+test-llama-if-there: llama
+	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
+## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
+bench-llama: deps-npm llama
+	@CC="$(CC)" sh tests/llama/run.sh bench
+
+GRAMMAR_MASKS ?= 95000
+LLAMA3_MASKS ?= 5000
+## parity-grammar: the tokens llama.cpp's grammars allow: GRAMMAR_MASKS of the story model's, LLAMA3_MASKS of Llama 3's (npm)
+parity-grammar: $(B)/parity_grammar $(B)/llama3.bin
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && mkdir -p $(B)/parity/llama3 || exit $$?; \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) --grammars 300 $(ARGS) && \
+	 ./$< "$$library" $(B)/llama3.bin $(B)/parity/llama3 --pieces --masks $(LLAMA3_MASKS) --grammars 300 $(ARGS)
+
+# without npm, or where the library is not for this machine, it says "skipped"
+parity-grammar-small: $(B)/parity_grammar
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
+$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+
+# As root too; three ranks on a machine of two cores, in containers that let no process read another's memory
+MPI_RANKS ?= 3
+MPIRUN = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun --oversubscribe --bind-to none \
+         --mca btl_vader_single_copy_mechanism none -n $(MPI_RANKS)
+
+## test-mpi: logits in slices over MPI_RANKS=3 ranks of Open MPI: every rank's tokens are those of one machine
+test-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi test
+
+## bench-mpi: bytes, rounds and time of that beside gathering whole rows (MPI_RANKS=2 ARGS=n_vocab)
+bench-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
+
+$(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
+	mpicc -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
+test-play: deps-play
+	@$(MAKE) --no-print-directory $(PLAY)/index.html $(B)/libsampling.a
+	@CC="$(CC)" node tests/play/test.mjs $(PLAY) $(ARGS)
+
+# ---- ports ----
+
+# WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
+WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) -I. -D_WASI_EMULATED_PROCESS_CLOCKS
+WASM_LIBS = -lm -lwasi-emulated-process-clocks
+WASM_RUN = node tests/ports/wasi.mjs
+
+## bench-wasm: greedy, default and temperature under WebAssembly (node), with its SIMD and without (ARGS="--case top_p")
+bench-wasm: deps-npm $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
+	@for program in bench_simd bench; do echo "== $$program.wasm"; \
+	  $(WASM_RUN) $(B)/wasm/$$program.wasm --n 128256 --logits peaked --case greedy,default,temp $(ARGS) || exit 1; done
+
+## test-digest: the same tokens as ever on this machine, with each of its instruction sets
+test-digest: $(B)/digest
+	@sh tests/ports/check.sh "$$(uname -m)" ./$(B)/digest
+
+$(B)/digest: tests/ports/digest.c sampling.h | $(B)
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
+
+## test-ports: the quick start, the vectors, random chains and the digest on every machine that Debian can compile for
+test-ports: deps-ports | $(B)
+	@sh tests/ports/ports.sh $(B)/ports full $(ARGS)
+
+# what of it make ci plays
+test-ports-short: | $(B)
+	@sh tests/ports/ports.sh $(B)/ports_short short
+
+## test-msvc: syntax for Windows with Microsoft's library, as clang takes it, and as cl.exe should
+test-msvc: tests/ports/msvc.sh sampling.h | $(B)
+	@sh tests/ports/msvc.sh $(B)/msvc
+
+## test-wasm: the same tokens under WebAssembly as everywhere (tests/ports/digest.c)
+test-wasm: $(B)/wasm/digest_simd.wasm $(B)/wasm/digest.wasm
+	@sh tests/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
+	@sh tests/ports/check.sh "wasm32 -msimd128" $(WASM_RUN) $(B)/wasm/digest_simd.wasm
+
+$(B)/wasm/%.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
+	$(WASM_CC) $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%_simd.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
+	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
+	$(WASM_CC) $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
+	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
+
+# ---- checks of the text ----
+
+## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
+toc:
+	@awk -f tests/toc.awk sampling.h sampling_gpu.h
+
+## budget: what including the header costs: seconds of the compiler, bytes of code (gcc 12, -O2)
+budget: | $(B)
+	@CC=gcc sh tests/budget.sh $(B)/budget
+
+budget-code: | $(B)
+	@sh tests/budget.sh $(B)/budget code
+
+## format: apply .clang-format to every C file
+format:
+	clang-format -i sampling.h sampling_gpu.h $(filter-out tests/data/%,$(shell git ls-files 'src/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'tests/*pp'))
+
+# ---- ci ----
+
+# The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
+# (Not named CI: the environment has that, and would get this list in its place.)
+CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 \
+  test-generic test-wasm test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress \
+  test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
+  toc budget-code
+CI_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
+  test-valgrind-long test-full-long test-fast-long parity parity-grammar
+
+## ci: what .ci/run adds to make test
+ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI_PARTS:%=timed/%)
+	@echo "make ci: all passed"
+
+## ci-long: what takes hours: all broken kernels are caught, the slow tests in full under the sanitizers, a million tokens
+ci-long: run-tests
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI_LONG:%=timed/%)
+	@echo "make ci-long: all passed"
+
+timed/%:
+	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
+
+.PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-public test-demo test-readme test-package \
+  test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long \
+  test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
+  test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-if-there bench-llama \
+  parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \
+  test-wasm toc budget budget-code format ci ci-long
