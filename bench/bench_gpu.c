@@ -11,7 +11,7 @@
 #define _DEFAULT_SOURCE /* clock_gettime */
 #endif
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling_gpu.h"
+#include "sampling_gpu.h"
 #include "../tests/floats.h"
 #include "../tests/source.h"
 

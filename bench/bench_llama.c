@@ -15,7 +15,7 @@
  * that the thread ran. The checksum is that of the tokens: where it is the same, they are. */
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "../tests/llama/llama_c.h"
 
 #include <time.h>

@@ -13,7 +13,7 @@
  * multiple of 32 on, the tensors, each at a multiple of 32. Numbers are little-endian, as this machine's. */
 #define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "tales_model.h"
 
 #include <stdarg.h>

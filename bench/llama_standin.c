@@ -38,7 +38,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_STATIC
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #define EXPORT         __attribute__((visibility("default")))
 #define RANDOM_SEED    4294967295u /* LLAMA_DEFAULT_SEED: draw one */

@@ -8,7 +8,7 @@
 #define SAMPLING_KV
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "tales_model.h"
 
 enum { SHOWN = 12, DRAWS = 20000 };

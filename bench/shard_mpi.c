@@ -19,7 +19,7 @@
 
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
-#include "../sampling.h"
+#include "sampling.h"
 #include "../tests/floats.h"
 #include "../tests/source.h"
 

@@ -25,7 +25,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "tales_model.h"
 
 /* ==== Options =====================================================================================

@@ -5,7 +5,7 @@
 #ifndef INSIDE_H
 #define INSIDE_H
 
-#include "../sampling.h"
+#include "sampling.h"
 
 /* What SAMP_CLOCK asks; NULL: time stands still. */
 extern uint64_t (*inside_clock)(void);

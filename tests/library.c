@@ -13,7 +13,7 @@
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 uint64_t (*inside_clock)(void);
 _Thread_local size_t inside_steps;

@@ -3,7 +3,7 @@
 #ifndef MAKERS_H
 #define MAKERS_H
 
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 typedef samp_sampler *(*maker)(void);

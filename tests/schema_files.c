@@ -14,7 +14,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #include "naive_grammar.h"
 #include "schema_cases.h"

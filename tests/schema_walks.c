@@ -9,7 +9,7 @@
 #define _POSIX_C_SOURCE 200809L
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #include "schema_cases.h"
 #include "source.h"

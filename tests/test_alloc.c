@@ -3,7 +3,7 @@
    itself, where it can be replaced, so that nothing slips past SAMP_MALLOC.
 
      SAMP_TEST_QUICK   20,000 samples instead */
-#include "../sampling.h"
+#include "sampling.h"
 #include "heap.h"
 #include "test.h"
 

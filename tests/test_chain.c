@@ -1,6 +1,6 @@
 /* test_chain.c - chains: in each other, owning, lending and giving back; samplers of the user's; accept,
    reset, clone; the last tokens, positions, seeds, counters; the chain as text. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "inside.h"
 #include "test.h"
 

@@ -17,7 +17,7 @@
    log-probabilities is here. bench/README.md has the threads, and where each is answered. */
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GRAMMAR
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 #include <time.h>
 

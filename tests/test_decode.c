@@ -1,7 +1,7 @@
 /* test_decode.c - a real decoder on the cache: its logits do not depend on where in the cache tokens are, how they came
    there, or how keys and values are stored. Run from the repository's root. */
 #define SAMPLING_KV
-#include "../sampling.h"
+#include "sampling.h"
 #include "../bench/tales_model.h"
 #include "test.h"
 

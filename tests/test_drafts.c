@@ -5,7 +5,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
-#include "../sampling.h"
+#include "sampling.h"
 #include "inside.h"
 #include "test.h"
 #include "chi_square.h"

@@ -7,7 +7,7 @@
 static int32_t most_ops = 1 << 16;
 #define SAMPI_MAX_OPS most_ops
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #include "json_gbnf.h"
 #include "test.h"

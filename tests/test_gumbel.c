@@ -3,7 +3,7 @@
    candidates and what a truncation removes beside the winner change nothing, and similar distributions mostly give the
    same token. That steps, fast path, batches and saved states agree on random chains is told where those are tested. */
 #define SAMPLING_GUMBEL
-#include "../sampling.h"
+#include "sampling.h"
 #include "chi_square.h"
 #include "inside.h"
 #include "test.h"

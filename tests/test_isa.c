@@ -3,7 +3,7 @@
    */
 #include <fenv.h>
 #include <pthread.h>
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 enum { N = 3000, DRAWS = 40 };

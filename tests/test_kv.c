@@ -4,7 +4,7 @@
      SAMP_TEST_FULL    1,000,000 random operations (200,000 under AddressSanitizer) instead of a quarter
      SAMP_TEST_QUICK   20,000 */
 #define SAMPLING_KV
-#include "../sampling.h"
+#include "sampling.h"
 #include "heap.h"
 #include "inside.h"
 #include "test.h"

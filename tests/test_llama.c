@@ -18,7 +18,7 @@ float *llama_get_logits_ith(struct llama_context *ctx, int32_t i);
 #include "heap.h"
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 #include "made_up_llama.h"

@@ -8,7 +8,7 @@
        -DSAMP_TEST_PLAIN               a program without cmocka that only checks the vectors: "N vectors ok", or
                                        the first difference and exit status 1; compiles as C++11 too */
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #ifdef SAMP_TEST_PLAIN
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_memory.c - the heap: through SAMP_MALLOC and SAMP_FREE only, nothing lost, every allocation that can
    fail made to fail, and none at all in samp_sample after its first call. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "heap.h"
 #include "test.h"
 

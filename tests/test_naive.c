@@ -4,7 +4,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #define SAMPI_MEMO 8 /* what is remembered there is soon another one */
-#include "../sampling.h"
+#include "sampling.h"
 
 #include "json_gbnf.h"
 #include "naive_grammar.h"

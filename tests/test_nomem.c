@@ -20,7 +20,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
-#include "../sampling_gpu.h"
+#include "sampling_gpu.h"
 #include "test.h"
 #define LLAMA_MALLOC(n) heap_malloc(n)
 #define LLAMA_FREE(p)   heap_free(p)

@@ -3,7 +3,7 @@
    statuses; workspaces to the byte; no heap; and the statistics of what it draws.
 
      SAMP_TEST_CASES   random rows (default 2500; with SAMP_TEST_FULL 10,000, with SAMP_TEST_QUICK 1000) */
-#include "../sampling.h"
+#include "sampling.h"
 #include "heap.h"
 #include "inside.h"
 #include "test.h"

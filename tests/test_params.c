@@ -1,6 +1,6 @@
 /* test_params.c - samp_params: the defaults, every field with every bad value by its name, the order as text
    and as letters, and the chain that comes out: what is in it, and that it draws what one built by hand draws. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "inside.h"
 #include "test.h"
 

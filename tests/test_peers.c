@@ -3,7 +3,7 @@
    tested by second implementations of what each program does with its fields, in double, on a real model's rows: the
    same tokens must be kept, with the same probabilities. */
 #define SAMPLING_PEERS
-#include "../sampling.h"
+#include "sampling.h"
 #include "chi_square.h"
 #include "inside.h"
 #include "test.h"

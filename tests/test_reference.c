@@ -4,7 +4,7 @@
 
    Where the deciding quantity is within 1e-9 (relative) of the cut, a different decision is forgiven and
    counted: fewer than one case in a thousand may need it. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 #define N_MAX REAL_WIDTH

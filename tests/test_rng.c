@@ -2,7 +2,7 @@
    kat_vectors), the Mersenne Twister (among them the C++ standard's 10000th output), and the distributions
    that turn its outputs into numbers, recorded from libstdc++ (g++ 12). */
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 /* ------------------------------------------------------------------------------------------------- Philox */

@@ -12,7 +12,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_GRAMMAR
-#include "../sampling.h"
+#include "sampling.h"
 #define CASE_NO_REWIND /* whose bans are what is not taken back */
 #include "case.h"
 #include "json_gbnf.h"

@@ -1,7 +1,7 @@
 /* test_samplers.c - each sampler alone: small cases worked out by hand (among them the golden cases that
    llama.cpp publishes for its own), the edges of every parameter, ties, masks, and what is left in p, sorted and
    selected. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "inside.h"
 #include "test.h"
 

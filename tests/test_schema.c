@@ -8,7 +8,7 @@
 static int64_t most_steps = 1 << 17;
 #define SAMPI_SCHEMA_STEPS most_steps
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 
 #include "naive_grammar.h"
 #include "test.h"

@@ -1,7 +1,7 @@
 /* test_settings.c - samp_settings: every member of samp_params by its name, texts good and bad, numbers to the last bit
    against strtof, the lists, what is copied, what is told, what happens without memory; and that a chain made of it draws
    what one of samp_params draws. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "heap.h"
 #include "test.h"
 

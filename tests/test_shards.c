@@ -18,7 +18,7 @@
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
 #define SAMPLING_GRAMMAR
-#include "../sampling.h"
+#include "sampling.h"
 #include "case.h"
 #include "test.h"
 

@@ -11,7 +11,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "sampling.h"
 #include "case.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* test_stats.c - do the draws have the distribution they should? Chi-square tests against exact probabilities
    (long double), with fixed seeds: what passes once passes always. A sound sampler fails one with probability
    ALPHA; the same tests reject samplers wrong by a few percent (test_biased_samplers_are_rejected). */
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 #include "chi_square.h"
 

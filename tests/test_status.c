@@ -1,6 +1,6 @@
 /* test_status.c - every bad input and what it answers; and that after an error nothing has changed: the
    sequence that follows is that of a clone which never saw the error. */
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 #include <errno.h>

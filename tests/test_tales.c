@@ -2,7 +2,7 @@
    chain; and what its loader says of damaged files. Run from the repository's root. */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 #define SAMPLING_KV
-#include "../sampling.h"
+#include "sampling.h"
 #include "../bench/tales_model.h"
 #include "test.h"
 

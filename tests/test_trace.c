@@ -1,7 +1,7 @@
 /* test_trace.c - a run of llama.cpp under a debugger, replayed: 262,144 candidates, the default chain. What was
    printed: the 28 best candidates after top_p (ids, logits, and probabilities among the 40 that top_k had
    left), and the 16 tokens that min_p and temp 0.8 left over for dist, with e^(l - max). */
-#include "../sampling.h"
+#include "sampling.h"
 #include "test.h"
 
 #define N_VOCAB 262144

@@ -1,7 +1,7 @@
 /* test_verify.c - drafts: the exact method gives the tokens that there are without a draft, the ratio test their
    distribution; both leave the chain as that many draws would.
      SAMP_TEST_QUICK   fewer draws: nothing is proved then */
-#include "../sampling.h"
+#include "sampling.h"
 #include "inside.h"
 #include "test.h"
 #include "chi_square.h"

@@ -37,7 +37,7 @@ $(B)/%.passed: $(B)/%
 
 # One kind of build: its folder, its compiler and flags.
 define kind
-$(1)/library.o: tests/library.c tests/heap.h tests/inside.h sampling.h | $(1)
+$(1)/library.o: tests/library.c tests/heap.h tests/inside.h $(TEST_DEPS) | $(1)
 	$(2) $(C11) -c $$< -o $$@
 
 $(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS) | deps-test
@@ -131,7 +131,7 @@ $(B)/%.checked: $(B)/%
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
 
 # TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
-THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread -I.
+THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread $(INCLUDE)
 THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
 $(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
 	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
@@ -177,7 +177,7 @@ $(B)/plain/%: tests/%.c $(TEST_DEPS) | $(B)/plain
 test-flags: tests/flags.sh tests/test_fast.c tests/ports/digest.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/flags.sh $(B)/flags short
 	@set -e; for c in $(COMPILERS); do \
-	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
+	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) $(INCLUDE) -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
 	  SAMP_TEST_QUICK=1 ./$(B)/fast_flags > $(B)/fast_flags.log || { tail -n 20 $(B)/fast_flags.log; exit 1; }; \
 	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
 
@@ -318,7 +318,7 @@ parity-grammar-small: $(B)/parity_grammar
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
 $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
-	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+	$(CC) -O2 -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm -ldl
 
 # As root too; three ranks on a machine of two cores, in containers that let no process read another's memory
 MPI_RANKS ?= 3
@@ -336,7 +336,7 @@ bench-mpi: deps-mpi
 	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
 
 $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
-	mpicc -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	mpicc -O2 -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
 test-play: deps-play
@@ -346,7 +346,7 @@ test-play: deps-play
 # ---- ports ----
 
 # WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
-WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) -I. -D_WASI_EMULATED_PROCESS_CLOCKS
+WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) $(INCLUDE) -D_WASI_EMULATED_PROCESS_CLOCKS
 WASM_LIBS = -lm -lwasi-emulated-process-clocks
 WASM_RUN = node tests/ports/wasi.mjs
 

@@ -13,7 +13,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
-#include "../sampling_gpu.h"
+#include "sampling_gpu.h"
 
 #include <pthread.h>
 #include <stdio.h>

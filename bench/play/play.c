@@ -14,7 +14,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "../tales_model.h"
 
 #ifdef __wasm__

@@ -5,7 +5,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "fuzz.h"
 
 enum { SLOTS = 4, LONGEST = 300, CALLS = 40 };

@@ -10,7 +10,7 @@
 #endif
 #define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "../case.h"
 
 enum { FUZZ_LONGEST = 700, FUZZ_STEPS = 4 };

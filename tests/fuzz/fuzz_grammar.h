@@ -9,7 +9,7 @@
 
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 
 #include "../random_grammar.h"
 #include "../small_vocabulary.h"

@@ -3,7 +3,7 @@
    cache is sound. */
 #define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "fuzz.h"
 
 #define assert_true(x)               MUST(x)

@@ -6,7 +6,7 @@
 #endif
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "../case.h"
 #include "../made_up_llama.h"
 #include "fuzz.h"

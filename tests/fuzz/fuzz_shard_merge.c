@@ -9,7 +9,7 @@
 #define SAMPLING_SHARDS
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
-#include "../../sampling.h"
+#include "sampling.h"
 #include "../case.h"
 #include "fuzz.h"
 

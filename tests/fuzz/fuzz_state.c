@@ -6,7 +6,7 @@
 #endif
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "../case.h"
 #include "fuzz.h"
 

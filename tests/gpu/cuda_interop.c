@@ -1,6 +1,6 @@
 /* cuda_interop.c - the half of cuda_interop that gcc compiles, with its offloading compiler. */
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling_gpu.h"
+#include "sampling_gpu.h"
 
 int sample_on_device(const float *device_logits, int n_rows, int n_vocab, int *tokens);
 int sample_on_cpu(const float *logits, int n_rows, int n_vocab, int *tokens);

@@ -15,10 +15,10 @@ gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
 	@sh tests/gpu/inspect.sh $(OFFLOAD) $(GPU)
 
 $(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
 $(GPU)/bench_gpu: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
-	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
 ## test-gpu: the same tokens on the device as by definition; exits with 77 and says "no device" if there is none
 test-gpu: gpu
@@ -44,7 +44,7 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
 	 cuda=$$(dirname "$$(dirname "$$nvcc")"); set -e; \
 	 $$nvcc -c tests/gpu/cuda_interop.cu -o $(GPU)/cuda_interop.o; \
-	 gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. tests/gpu/cuda_interop.c $(GPU)/cuda_interop.o -o $(GPU)/cuda_interop \
+	 gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) tests/gpu/cuda_interop.c $(GPU)/cuda_interop.o -o $(GPU)/cuda_interop \
 	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
 	 ./$(GPU)/cuda_interop
 

@@ -21,7 +21,7 @@ static int is_hidden(const void *sampler);
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling_gpu.h"
+#include "sampling_gpu.h"
 #include "../source.h"
 #define CASE_CONSTRAINT mostly_decay
 static samp_sampler *mostly_decay(source *s, size_t n_vocab);

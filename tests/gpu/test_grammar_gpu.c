@@ -5,7 +5,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256 /* so that most rows are longer than a list, with a small vocabulary */
-#include "../../sampling_gpu.h"
+#include "sampling_gpu.h"
 #include "../json_gbnf.h"
 #include "../test.h"
 

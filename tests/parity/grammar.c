@@ -23,7 +23,7 @@
 #define SAMPLING_STATIC
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 
 #include "../floats.h"
 #include "../json_gbnf.h"

@@ -25,7 +25,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "llama_peer.h"
 #include "rows.h"
 

@@ -10,7 +10,7 @@
  * printed for llama.cpp, whose sums are float.
  */
 #define SAMPLING_IMPLEMENTATION
-#include "../../sampling.h"
+#include "sampling.h"
 #include "llama_peer.h"
 #include "rows.h"
 
