@@ -179,72 +179,72 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7290 samplers/infill.h               17420 grammar/vocabulary.h
-     252 api/config.h                     7371 config/describe.h               17843 grammar/triggers.h
-     282 api/types.h                      7552 config/params.h                 18172 grammar/matcher.h
-     529 api/sample.h                     7624 config/constructors.h           18375 grammar/derivatives.h
-     603 api/chains.h                     7834 config/from_params.h            18763 grammar/states.h
-     791 api/samplers.h                   7892 config/orders.h                 18908 grammar/items.h
-    1031 api/gumbel.h                     8085 config/numbers.h                19031 grammar/masks.h
-    1047 api/operator.h                   8221 config/set.h                    19224 grammar/runs.h
-    1087 api/kv.h                         8367 config/tell.h                   19395 grammar/entries.h
-    1245 api/llama_cpp.h                  8460 config/settings.h               19737 grammar/accepting.h
-    1280 api/text_error.h                 8497 life/rollback.h                 19981 grammar/waiting.h
-    1291 api/grammar.h                    8753 life/chain.h                    20106 grammar/history.h
-    1427 api/shards.h                     9021 life/members.h                  20211 grammar/room.h
-    1508 api/peers.h                      9116 life/update.h                   20389 grammar/sampler.h
-    1560 api/drafts.h                     9250 life/copy.h                     20639 grammar/hooks.h
-    1647 api/constraints.h                9432 rows/row.h                      20738 schema/head.h
-    1807 api/parts.h                      9700 rows/pieces.h                   20895 schema/errors.h
-    1843 base/switches.h                  9793 rows/thresholds.h               20995 schema/collections.h
-    2085 base/random.h                    9896 rows/compact.h                  21036 schema/references.h
-    2176 base/exact.h                    10075 rows/sums.h                     21247 schema/strings.h
-    2386 base/bits128.h                  10220 rows/changes.h                  21307 schema/numbers.h
-    2460 base/elements.h                 10302 rows/cuts.h                     21554 schema/sets.h
-    2589 kernels/contract.h              10726 rows/typical.h                  21694 schema/formats.h
-    2731 kernels/scalar.h                11038 rows/tail_free.h                21878 schema/scalars.h
-    2933 kernels/sets.h                  11112 rows/selecting.h                22086 schema/goals.h
-    2973 kernels/vectors.h               11241 rows/mirostat.h                 22298 schema/alternatives.h
-    3088 kernels/avx512.h                11319 rows/llama_cpp/sums.h           22761 schema/objects.h
-    3169 kernels/avx2.h                  11656 rows/llama_cpp/samplers.h       23117 schema/arrays.h
-    3229 kernels/sse2.h                  12130 rows/plan.h                     23370 schema/whole.h
-    3244 kernels/neon.h                  12147 rows/logprobs.h                 23522 peers/tables.h
-    3264 kernels/wasm.h                  12230 rows/draw.h                     23787 peers/values.h
-    3277 kernels/generic.h               12469 run/sample.h                    23987 peers/llama_server.h
-    3293 kernels/shared.h                12630 run/apply.h                     24039 peers/fields.h
-    3412 kernels/passes.h                12712 run/writing.h                   24146 peers/requests.h
-    4063 kernels/dispatch.h              12839 run/arrays.h                    24269 shards/head.h
-    4256 core/array.h                    12960 run/arrays_llama_cpp.h          24389 shards/bytes.h
-    4580 core/table.h                    13253 run/verify.h                    24484 shards/merging.h
-    4807 core/record.h                   13336 run/batch.h                     24761 shards/row.h
-    5017 core/fields.h                   13488 life/state.h                    24875 shards/answers.h
-    5188 core/owners.h                   13567 life/state_fields.h             25425 shards/logprobs.h
-    5281 core/making.h                   13661 life/state_kinds.h              25563 shards/told.h
-    5386 core/windows.h                  13826 core/kinds.h                    25699 shards/steps.h
-    5486 samplers/logit_bias.h           13881 operator/weights.h              25895 shards/prefix.h
-    5524 samplers/penalties.h            13968 operator/search.h               26487 shards/cuts.h
-    5576 samplers/dry.h                  14106 operator/run.h                  26708 shards/draws.h
-    5894 samplers/top_n_sigma.h          14272 kv/cells.h                      26860 shards/way.h
-    5980 samplers/tail_free.h            14309 kv/making.h                     27004 shards/memory.h
-    6055 samplers/typical_top_p.h        14534 kv/slot.h                       27081 shards/batch.h
-    6089 samplers/min_p.h                14673 kv/sequences.h                  27512 drafts/head.h
-    6101 samplers/top_a.h                14807 kv/data.h                       27568 drafts/block.h
-    6152 samplers/top_h_min_k.h          14930 kv/update.h                     27750 drafts/tree.h
-    6220 samplers/streams.h              15055 kv/state.h                      27870 drafts/relaxed.h
-    6257 samplers/xtc.h                  15266 llama_cpp/functions.h           27943 drafts/hooks.h
-    6291 samplers/temperature.h          15333 llama_cpp/object.h              27966 constraints/automaton.h
-    6355 samplers/smoothing.h            15386 llama_cpp/vocabulary.h          28055 constraints/making.h
-    6405 samplers/selection.h            15455 text/reading.h                  28268 constraints/sampler.h
-    6448 samplers/choose.h               15562 text/strings.h                  28358 constraints/constructors.h
-    6508 samplers/ratio.h                15652 text/values.h                   28621 constraints/accepting.h
-    6585 samplers/draw.h                 15793 text/documents.h                28863 constraints/drawing.h
-    6639 samplers/gumbel.h               15866 grammar/head.h                  29046 constraints/told.h
-    6699 samplers/mirostat.h             15900 grammar/tree.h                  29104 constraints/top_p_decay.h
-    6799 samplers/adaptive_p.h           16451 grammar/finishing.h             29158 constraints/accessors.h
-    6873 samplers/llama_cpp/head.h       16629 grammar/reading.h               29195 base/restore.h
-    6951 samplers/llama_cpp/truncation.h 16714 grammar/gbnf.h                  29205 api/license.h
-    7090 samplers/llama_cpp/temperature.h 17000 grammar/regex.h
-    7151 samplers/llama_cpp/selection.h  17366 grammar/grammars.h
+       2 api/opening.h                    7154 samplers/llama_cpp/selection.h  17369 grammar/grammars.h
+     252 api/config.h                     7293 samplers/infill.h               17423 grammar/vocabulary.h
+     282 api/types.h                      7374 config/describe.h               17846 grammar/triggers.h
+     529 api/sample.h                     7555 config/params.h                 18175 grammar/matcher.h
+     603 api/chains.h                     7627 config/constructors.h           18378 grammar/derivatives.h
+     791 api/samplers.h                   7837 config/from_params.h            18766 grammar/states.h
+    1031 api/gumbel.h                     7895 config/orders.h                 18911 grammar/items.h
+    1047 api/operator.h                   8088 config/numbers.h                19034 grammar/masks.h
+    1087 api/kv.h                         8224 config/set.h                    19227 grammar/runs.h
+    1245 api/llama_cpp.h                  8370 config/tell.h                   19398 grammar/entries.h
+    1280 api/text_error.h                 8463 config/settings.h               19740 grammar/accepting.h
+    1291 api/grammar.h                    8500 life/rollback.h                 19984 grammar/waiting.h
+    1427 api/shards.h                     8756 life/chain.h                    20109 grammar/history.h
+    1508 api/peers.h                      9024 life/members.h                  20214 grammar/room.h
+    1560 api/drafts.h                     9119 life/update.h                   20392 grammar/sampler.h
+    1647 api/constraints.h                9253 life/copy.h                     20642 grammar/hooks.h
+    1807 api/parts.h                      9435 rows/row.h                      20741 schema/head.h
+    1843 base/switches.h                  9703 rows/pieces.h                   20898 schema/errors.h
+    2085 base/random.h                    9796 rows/thresholds.h               20998 schema/collections.h
+    2176 base/exact.h                     9899 rows/compact.h                  21039 schema/references.h
+    2386 base/bits128.h                  10078 rows/sums.h                     21250 schema/strings.h
+    2460 base/elements.h                 10223 rows/changes.h                  21310 schema/numbers.h
+    2589 kernels/contract.h              10305 rows/cuts.h                     21557 schema/sets.h
+    2731 kernels/scalar.h                10729 rows/typical.h                  21697 schema/formats.h
+    2933 kernels/sets.h                  11041 rows/tail_free.h                21881 schema/scalars.h
+    2973 kernels/vectors.h               11115 rows/selecting.h                22089 schema/goals.h
+    3088 kernels/avx512.h                11244 rows/mirostat.h                 22301 schema/alternatives.h
+    3169 kernels/avx2.h                  11322 rows/llama_cpp/sums.h           22764 schema/objects.h
+    3229 kernels/sse2.h                  11659 rows/llama_cpp/samplers.h       23120 schema/arrays.h
+    3244 kernels/neon.h                  12133 rows/plan.h                     23373 schema/whole.h
+    3264 kernels/wasm.h                  12150 rows/logprobs.h                 23525 peers/tables.h
+    3277 kernels/generic.h               12233 rows/draw.h                     23790 peers/values.h
+    3293 kernels/shared.h                12472 run/sample.h                    23990 peers/llama_server.h
+    3412 kernels/passes.h                12633 run/apply.h                     24042 peers/fields.h
+    4063 kernels/check.h                 12715 run/writing.h                   24149 peers/requests.h
+    4084 kernels/dispatch.h              12842 run/arrays.h                    24272 shards/head.h
+    4275 core/array.h                    12963 run/arrays_llama_cpp.h          24392 shards/bytes.h
+    4583 core/table.h                    13256 run/verify.h                    24487 shards/merging.h
+    4810 core/record.h                   13339 run/batch.h                     24764 shards/row.h
+    5020 core/fields.h                   13491 life/state.h                    24878 shards/answers.h
+    5191 core/owners.h                   13570 life/state_fields.h             25428 shards/logprobs.h
+    5284 core/making.h                   13664 life/state_kinds.h              25566 shards/told.h
+    5389 core/windows.h                  13829 core/kinds.h                    25702 shards/steps.h
+    5489 samplers/logit_bias.h           13884 operator/weights.h              25898 shards/prefix.h
+    5527 samplers/penalties.h            13971 operator/search.h               26490 shards/cuts.h
+    5579 samplers/dry.h                  14109 operator/run.h                  26711 shards/draws.h
+    5897 samplers/top_n_sigma.h          14275 kv/cells.h                      26863 shards/way.h
+    5983 samplers/tail_free.h            14312 kv/making.h                     27007 shards/memory.h
+    6058 samplers/typical_top_p.h        14537 kv/slot.h                       27084 shards/batch.h
+    6092 samplers/min_p.h                14676 kv/sequences.h                  27515 drafts/head.h
+    6104 samplers/top_a.h                14810 kv/data.h                       27571 drafts/block.h
+    6155 samplers/top_h_min_k.h          14933 kv/update.h                     27753 drafts/tree.h
+    6223 samplers/streams.h              15058 kv/state.h                      27873 drafts/relaxed.h
+    6260 samplers/xtc.h                  15269 llama_cpp/functions.h           27946 drafts/hooks.h
+    6294 samplers/temperature.h          15336 llama_cpp/object.h              27969 constraints/automaton.h
+    6358 samplers/smoothing.h            15389 llama_cpp/vocabulary.h          28058 constraints/making.h
+    6408 samplers/selection.h            15458 text/reading.h                  28271 constraints/sampler.h
+    6451 samplers/choose.h               15565 text/strings.h                  28361 constraints/constructors.h
+    6511 samplers/ratio.h                15655 text/values.h                   28624 constraints/accepting.h
+    6588 samplers/draw.h                 15796 text/documents.h                28866 constraints/drawing.h
+    6642 samplers/gumbel.h               15869 grammar/head.h                  29049 constraints/told.h
+    6702 samplers/mirostat.h             15903 grammar/tree.h                  29107 constraints/top_p_decay.h
+    6802 samplers/adaptive_p.h           16454 grammar/finishing.h             29161 constraints/accessors.h
+    6876 samplers/llama_cpp/head.h       16632 grammar/reading.h               29198 base/restore.h
+    6954 samplers/llama_cpp/truncation.h 16717 grammar/gbnf.h                  29208 api/license.h
+    7093 samplers/llama_cpp/temperature.h 17003 grammar/regex.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4060,6 +4060,27 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
 #define SAMPI_TWICE
 
+/* ---- src/kernels/check.h ---- */
+/* ---- is a row good? ---- */
+
+/* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
+   Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */
+static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
+{
+    float line[SAMPI_TILE / SAMPI_LINE], max;
+    if (!cur->data) return SAMP_E_NULL;
+    if (cur->size == 0) return SAMP_E_EMPTY;
+    if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    bool any = false;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+        (void)k->survey(cur->data + at, n, NULL, line, &max);
+        if (!(max <= FLT_MAX)) return SAMP_E_NAN;
+        any |= max >= -FLT_MAX;
+    }
+    return any ? SAMP_OK : SAMP_E_EMPTY;
+}
+
 /* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
    Which kernels are used: all that were compiled stand in a table, the best one last; at the first use the last one
@@ -4126,8 +4147,6 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
     return true;
 #endif
 }
-
-static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur);
 
 /* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
    the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
@@ -4268,23 +4287,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
    That is why these functions may sort or not as it suits them. */
 
 /* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
-   one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
-static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
-{
-    float line[SAMPI_TILE / SAMPI_LINE], max;
-    if (!cur->data) return SAMP_E_NULL;
-    if (cur->size == 0) return SAMP_E_EMPTY;
-    if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    bool any = false;
-    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
-        size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        (void)k->survey(cur->data + at, n, NULL, line, &max);
-        if (!(max <= FLT_MAX)) return SAMP_E_NAN;
-        any |= max >= -FLT_MAX;
-    }
-    return any ? SAMP_OK : SAMP_E_EMPTY;
-}
-
+   one candidate at least is not masked, none is NaN or +infinity. */
 static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */

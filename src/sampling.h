@@ -137,6 +137,7 @@ extern "C" {
 #if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
 #define SAMPI_TWICE
 
+#include "kernels/check.h"
 #include "kernels/dispatch.h"
 #include "core/array.h"
 #include "core/table.h"

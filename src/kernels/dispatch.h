@@ -64,8 +64,6 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 #endif
 }
 
-static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur);
-
 /* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
    the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
    flag spoils. */
