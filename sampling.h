@@ -179,72 +179,72 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7154 samplers/llama_cpp/selection.h  17369 grammar/grammars.h
-     252 api/config.h                     7293 samplers/infill.h               17423 grammar/vocabulary.h
-     282 api/types.h                      7374 config/describe.h               17846 grammar/triggers.h
-     529 api/sample.h                     7555 config/params.h                 18175 grammar/matcher.h
-     603 api/chains.h                     7627 config/constructors.h           18378 grammar/derivatives.h
-     791 api/samplers.h                   7837 config/from_params.h            18766 grammar/states.h
-    1031 api/gumbel.h                     7895 config/orders.h                 18911 grammar/items.h
-    1047 api/operator.h                   8088 config/numbers.h                19034 grammar/masks.h
-    1087 api/kv.h                         8224 config/set.h                    19227 grammar/runs.h
-    1245 api/llama_cpp.h                  8370 config/tell.h                   19398 grammar/entries.h
-    1280 api/text_error.h                 8463 config/settings.h               19740 grammar/accepting.h
-    1291 api/grammar.h                    8500 life/rollback.h                 19984 grammar/waiting.h
-    1427 api/shards.h                     8756 life/chain.h                    20109 grammar/history.h
-    1508 api/peers.h                      9024 life/members.h                  20214 grammar/room.h
-    1560 api/drafts.h                     9119 life/update.h                   20392 grammar/sampler.h
-    1647 api/constraints.h                9253 life/copy.h                     20642 grammar/hooks.h
-    1807 api/parts.h                      9435 rows/row.h                      20741 schema/head.h
-    1843 base/switches.h                  9703 rows/pieces.h                   20898 schema/errors.h
-    2085 base/random.h                    9796 rows/thresholds.h               20998 schema/collections.h
-    2176 base/exact.h                     9899 rows/compact.h                  21039 schema/references.h
-    2386 base/bits128.h                  10078 rows/sums.h                     21250 schema/strings.h
-    2460 base/elements.h                 10223 rows/changes.h                  21310 schema/numbers.h
-    2589 kernels/contract.h              10305 rows/cuts.h                     21557 schema/sets.h
-    2731 kernels/scalar.h                10729 rows/typical.h                  21697 schema/formats.h
-    2933 kernels/sets.h                  11041 rows/tail_free.h                21881 schema/scalars.h
-    2973 kernels/vectors.h               11115 rows/selecting.h                22089 schema/goals.h
-    3088 kernels/avx512.h                11244 rows/mirostat.h                 22301 schema/alternatives.h
-    3169 kernels/avx2.h                  11322 rows/llama_cpp/sums.h           22764 schema/objects.h
-    3229 kernels/sse2.h                  11659 rows/llama_cpp/samplers.h       23120 schema/arrays.h
-    3244 kernels/neon.h                  12133 rows/plan.h                     23373 schema/whole.h
-    3264 kernels/wasm.h                  12150 rows/logprobs.h                 23525 peers/tables.h
-    3277 kernels/generic.h               12233 rows/draw.h                     23790 peers/values.h
-    3293 kernels/shared.h                12472 run/sample.h                    23990 peers/llama_server.h
-    3412 kernels/passes.h                12633 run/apply.h                     24042 peers/fields.h
-    4063 kernels/check.h                 12715 run/writing.h                   24149 peers/requests.h
-    4084 kernels/dispatch.h              12842 run/arrays.h                    24272 shards/head.h
-    4275 core/array.h                    12963 run/arrays_llama_cpp.h          24392 shards/bytes.h
-    4583 core/table.h                    13256 run/verify.h                    24487 shards/merging.h
-    4810 core/record.h                   13339 run/batch.h                     24764 shards/row.h
-    5020 core/fields.h                   13491 life/state.h                    24878 shards/answers.h
-    5191 core/owners.h                   13570 life/state_fields.h             25428 shards/logprobs.h
-    5284 core/making.h                   13664 life/state_kinds.h              25566 shards/told.h
-    5389 core/windows.h                  13829 core/kinds.h                    25702 shards/steps.h
-    5489 samplers/logit_bias.h           13884 operator/weights.h              25898 shards/prefix.h
-    5527 samplers/penalties.h            13971 operator/search.h               26490 shards/cuts.h
-    5579 samplers/dry.h                  14109 operator/run.h                  26711 shards/draws.h
-    5897 samplers/top_n_sigma.h          14275 kv/cells.h                      26863 shards/way.h
-    5983 samplers/tail_free.h            14312 kv/making.h                     27007 shards/memory.h
-    6058 samplers/typical_top_p.h        14537 kv/slot.h                       27084 shards/batch.h
-    6092 samplers/min_p.h                14676 kv/sequences.h                  27515 drafts/head.h
-    6104 samplers/top_a.h                14810 kv/data.h                       27571 drafts/block.h
-    6155 samplers/top_h_min_k.h          14933 kv/update.h                     27753 drafts/tree.h
-    6223 samplers/streams.h              15058 kv/state.h                      27873 drafts/relaxed.h
-    6260 samplers/xtc.h                  15269 llama_cpp/functions.h           27946 drafts/hooks.h
-    6294 samplers/temperature.h          15336 llama_cpp/object.h              27969 constraints/automaton.h
-    6358 samplers/smoothing.h            15389 llama_cpp/vocabulary.h          28058 constraints/making.h
-    6408 samplers/selection.h            15458 text/reading.h                  28271 constraints/sampler.h
-    6451 samplers/choose.h               15565 text/strings.h                  28361 constraints/constructors.h
-    6511 samplers/ratio.h                15655 text/values.h                   28624 constraints/accepting.h
-    6588 samplers/draw.h                 15796 text/documents.h                28866 constraints/drawing.h
-    6642 samplers/gumbel.h               15869 grammar/head.h                  29049 constraints/told.h
-    6702 samplers/mirostat.h             15903 grammar/tree.h                  29107 constraints/top_p_decay.h
-    6802 samplers/adaptive_p.h           16454 grammar/finishing.h             29161 constraints/accessors.h
-    6876 samplers/llama_cpp/head.h       16632 grammar/reading.h               29198 base/restore.h
-    6954 samplers/llama_cpp/truncation.h 16717 grammar/gbnf.h                  29208 api/license.h
-    7093 samplers/llama_cpp/temperature.h 17003 grammar/regex.h
+       2 api/opening.h                    7155 samplers/llama_cpp/selection.h  17370 grammar/grammars.h
+     252 api/config.h                     7294 samplers/infill.h               17424 grammar/vocabulary.h
+     282 api/types.h                      7375 config/describe.h               17847 grammar/triggers.h
+     529 api/sample.h                     7556 config/params.h                 18176 grammar/matcher.h
+     603 api/chains.h                     7628 config/constructors.h           18379 grammar/derivatives.h
+     791 api/samplers.h                   7838 config/from_params.h            18767 grammar/states.h
+    1031 api/gumbel.h                     7896 config/orders.h                 18912 grammar/items.h
+    1047 api/operator.h                   8089 config/numbers.h                19035 grammar/masks.h
+    1087 api/kv.h                         8225 config/set.h                    19228 grammar/runs.h
+    1245 api/llama_cpp.h                  8371 config/tell.h                   19399 grammar/entries.h
+    1280 api/text_error.h                 8464 config/settings.h               19741 grammar/accepting.h
+    1291 api/grammar.h                    8501 life/rollback.h                 19985 grammar/waiting.h
+    1427 api/shards.h                     8757 life/chain.h                    20110 grammar/history.h
+    1508 api/peers.h                      9025 life/members.h                  20215 grammar/room.h
+    1560 api/drafts.h                     9120 life/update.h                   20393 grammar/sampler.h
+    1647 api/constraints.h                9254 life/copy.h                     20643 grammar/hooks.h
+    1807 api/parts.h                      9436 rows/row.h                      20742 schema/head.h
+    1843 base/switches.h                  9704 rows/pieces.h                   20899 schema/errors.h
+    2085 base/random.h                    9797 rows/thresholds.h               20999 schema/collections.h
+    2176 base/exact.h                     9900 rows/compact.h                  21040 schema/references.h
+    2386 base/bits128.h                  10079 rows/sums.h                     21251 schema/strings.h
+    2460 base/elements.h                 10224 rows/changes.h                  21311 schema/numbers.h
+    2589 kernels/contract.h              10306 rows/cuts.h                     21558 schema/sets.h
+    2731 kernels/scalar.h                10730 rows/typical.h                  21698 schema/formats.h
+    2933 kernels/sets.h                  11042 rows/tail_free.h                21882 schema/scalars.h
+    2973 kernels/vectors.h               11116 rows/selecting.h                22090 schema/goals.h
+    3088 kernels/avx512.h                11245 rows/mirostat.h                 22302 schema/alternatives.h
+    3169 kernels/avx2.h                  11323 rows/llama_cpp/sums.h           22765 schema/objects.h
+    3229 kernels/sse2.h                  11660 rows/llama_cpp/samplers.h       23121 schema/arrays.h
+    3244 kernels/neon.h                  12134 rows/plan.h                     23374 schema/whole.h
+    3264 kernels/wasm.h                  12151 rows/logprobs.h                 23526 peers/tables.h
+    3277 kernels/generic.h               12234 rows/draw.h                     23791 peers/values.h
+    3293 kernels/shared.h                12473 run/sample.h                    23991 peers/llama_server.h
+    3412 kernels/passes.h                12634 run/apply.h                     24043 peers/fields.h
+    4063 kernels/check.h                 12716 run/writing.h                   24150 peers/requests.h
+    4084 kernels/dispatch.h              12843 run/arrays.h                    24273 shards/head.h
+    4275 core/array.h                    12964 run/arrays_llama_cpp.h          24393 shards/bytes.h
+    4583 core/table.h                    13257 run/verify.h                    24488 shards/merging.h
+    4810 core/record.h                   13340 run/batch.h                     24765 shards/row.h
+    5020 core/fields.h                   13492 life/state.h                    24879 shards/answers.h
+    5191 core/owners.h                   13571 life/state_fields.h             25429 shards/logprobs.h
+    5284 core/making.h                   13665 life/state_kinds.h              25567 shards/told.h
+    5389 core/windows.h                  13830 core/kinds.h                    25703 shards/steps.h
+    5489 core/streams.h                  13885 operator/weights.h              25899 shards/prefix.h
+    5527 samplers/logit_bias.h           13972 operator/search.h               26491 shards/cuts.h
+    5565 samplers/penalties.h            14110 operator/run.h                  26712 shards/draws.h
+    5617 samplers/dry.h                  14276 kv/cells.h                      26864 shards/way.h
+    5935 samplers/top_n_sigma.h          14313 kv/making.h                     27008 shards/memory.h
+    6021 samplers/tail_free.h            14538 kv/slot.h                       27085 shards/batch.h
+    6096 samplers/typical_top_p.h        14677 kv/sequences.h                  27516 drafts/head.h
+    6130 samplers/min_p.h                14811 kv/data.h                       27572 drafts/block.h
+    6142 samplers/top_a.h                14934 kv/update.h                     27754 drafts/tree.h
+    6193 samplers/top_h_min_k.h          15059 kv/state.h                      27874 drafts/relaxed.h
+    6261 samplers/xtc.h                  15270 llama_cpp/functions.h           27947 drafts/hooks.h
+    6295 samplers/temperature.h          15337 llama_cpp/object.h              27970 constraints/automaton.h
+    6359 samplers/smoothing.h            15390 llama_cpp/vocabulary.h          28059 constraints/making.h
+    6409 samplers/selection.h            15459 text/reading.h                  28272 constraints/sampler.h
+    6452 samplers/choose.h               15566 text/strings.h                  28362 constraints/constructors.h
+    6512 samplers/ratio.h                15656 text/values.h                   28625 constraints/accepting.h
+    6589 samplers/draw.h                 15797 text/documents.h                28867 constraints/drawing.h
+    6643 samplers/gumbel.h               15870 grammar/head.h                  29050 constraints/told.h
+    6703 samplers/mirostat.h             15904 grammar/tree.h                  29108 constraints/top_p_decay.h
+    6803 samplers/adaptive_p.h           16455 grammar/finishing.h             29162 constraints/accessors.h
+    6877 samplers/llama_cpp/head.h       16633 grammar/reading.h               29199 base/restore.h
+    6955 samplers/llama_cpp/truncation.h 16718 grammar/gbnf.h                  29209 api/license.h
+    7094 samplers/llama_cpp/temperature.h 17004 grammar/regex.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5486,6 +5486,44 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
     cur->sorted = false;
 }
 
+/* ---- src/core/streams.h ---- */
+/* ---- random numbers of a sampler ----
+   For all that draw: xtc, the samplers of >>selection, and what does the same on rows, slices and a device. Nothing is
+   stored: the numbers are a function of the position, so apply can be repeated, and a row's token is the same in any
+   batch. */
+
+/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
+   what is passed by address there must end up in registers. */
+SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
+{
+    uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
+    sampi_philox(counter, key, out);
+    r[0] = (uint64_t)out[1] << 32 | out[0];
+    r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+static SAMPI_CALLED void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt,
+                                           uint64_t r[2])
+{
+    sampi_random_of(seed, position, stream, attempt, r);
+}
+
+SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
+{
+    uint64_t r[2];
+    sampi_random_bits(seed, i, UINT32_MAX, 0, r);
+    return r[0];
+}
+
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
+static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
+
+/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+{
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
+}
+
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
    Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
@@ -6218,43 +6256,6 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
     if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
     sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
     return SAMP_OK;
-}
-
-/* ---- src/samplers/streams.h ---- */
-/* ---- random numbers of a sampler ----
-   Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
-   numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
-
-/* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
-   what is passed by address there must end up in registers. */
-SAMPI_INLINE void sampi_random_of(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
-{
-    uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
-    uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
-    sampi_philox(counter, key, out);
-    r[0] = (uint64_t)out[1] << 32 | out[0];
-    r[1] = (uint64_t)out[3] << 32 | out[2];
-}
-static SAMPI_CALLED void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt,
-                                           uint64_t r[2])
-{
-    sampi_random_of(seed, position, stream, attempt, r);
-}
-
-SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
-{
-    uint64_t r[2];
-    sampi_random_bits(seed, i, UINT32_MAX, 0, r);
-    return r[0];
-}
-
-/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
-static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
-
-/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
-static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
-{
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
 /* ---- src/samplers/xtc.h ---- */

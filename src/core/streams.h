@@ -1,6 +1,7 @@
 /* ---- random numbers of a sampler ----
-   Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
-   numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
+   For all that draw: xtc, the samplers of >>selection, and what does the same on rows, slices and a device. Nothing is
+   stored: the numbers are a function of the position, so apply can be repeated, and a row's token is the same in any
+   batch. */
 
 /* 128 random bits: a function of (seed, position, stream, attempt). Inlined where each lane of a GPU needs its own:
    what is passed by address there must end up in registers. */
