@@ -179,72 +179,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7155 samplers/llama_cpp/selection.h  17370 grammar/grammars.h
-     252 api/config.h                     7294 samplers/infill.h               17424 grammar/vocabulary.h
-     282 api/types.h                      7375 config/describe.h               17847 grammar/triggers.h
-     529 api/sample.h                     7556 config/params.h                 18176 grammar/matcher.h
-     603 api/chains.h                     7628 config/constructors.h           18379 grammar/derivatives.h
-     791 api/samplers.h                   7838 config/from_params.h            18767 grammar/states.h
-    1031 api/gumbel.h                     7896 config/orders.h                 18912 grammar/items.h
-    1047 api/operator.h                   8089 config/numbers.h                19035 grammar/masks.h
-    1087 api/kv.h                         8225 config/set.h                    19228 grammar/runs.h
-    1245 api/llama_cpp.h                  8371 config/tell.h                   19399 grammar/entries.h
-    1280 api/text_error.h                 8464 config/settings.h               19741 grammar/accepting.h
-    1291 api/grammar.h                    8501 life/rollback.h                 19985 grammar/waiting.h
-    1427 api/shards.h                     8757 life/chain.h                    20110 grammar/history.h
-    1508 api/peers.h                      9025 life/members.h                  20215 grammar/room.h
-    1560 api/drafts.h                     9120 life/update.h                   20393 grammar/sampler.h
-    1647 api/constraints.h                9254 life/copy.h                     20643 grammar/hooks.h
-    1807 api/parts.h                      9436 rows/row.h                      20742 schema/head.h
-    1843 base/switches.h                  9704 rows/pieces.h                   20899 schema/errors.h
-    2085 base/random.h                    9797 rows/thresholds.h               20999 schema/collections.h
-    2176 base/exact.h                     9900 rows/compact.h                  21040 schema/references.h
-    2386 base/bits128.h                  10079 rows/sums.h                     21251 schema/strings.h
-    2460 base/elements.h                 10224 rows/changes.h                  21311 schema/numbers.h
-    2589 kernels/contract.h              10306 rows/cuts.h                     21558 schema/sets.h
-    2731 kernels/scalar.h                10730 rows/typical.h                  21698 schema/formats.h
-    2933 kernels/sets.h                  11042 rows/tail_free.h                21882 schema/scalars.h
-    2973 kernels/vectors.h               11116 rows/selecting.h                22090 schema/goals.h
-    3088 kernels/avx512.h                11245 rows/mirostat.h                 22302 schema/alternatives.h
-    3169 kernels/avx2.h                  11323 rows/llama_cpp/sums.h           22765 schema/objects.h
-    3229 kernels/sse2.h                  11660 rows/llama_cpp/samplers.h       23121 schema/arrays.h
-    3244 kernels/neon.h                  12134 rows/plan.h                     23374 schema/whole.h
-    3264 kernels/wasm.h                  12151 rows/logprobs.h                 23526 peers/tables.h
-    3277 kernels/generic.h               12234 rows/draw.h                     23791 peers/values.h
-    3293 kernels/shared.h                12473 run/sample.h                    23991 peers/llama_server.h
-    3412 kernels/passes.h                12634 run/apply.h                     24043 peers/fields.h
-    4063 kernels/check.h                 12716 run/writing.h                   24150 peers/requests.h
-    4084 kernels/dispatch.h              12843 run/arrays.h                    24273 shards/head.h
-    4275 core/array.h                    12964 run/arrays_llama_cpp.h          24393 shards/bytes.h
-    4583 core/table.h                    13257 run/verify.h                    24488 shards/merging.h
-    4810 core/record.h                   13340 run/batch.h                     24765 shards/row.h
-    5020 core/fields.h                   13492 life/state.h                    24879 shards/answers.h
-    5191 core/owners.h                   13571 life/state_fields.h             25429 shards/logprobs.h
-    5284 core/making.h                   13665 life/state_kinds.h              25567 shards/told.h
-    5389 core/windows.h                  13830 core/kinds.h                    25703 shards/steps.h
-    5489 core/streams.h                  13885 operator/weights.h              25899 shards/prefix.h
-    5527 samplers/logit_bias.h           13972 operator/search.h               26491 shards/cuts.h
-    5565 samplers/penalties.h            14110 operator/run.h                  26712 shards/draws.h
-    5617 samplers/dry.h                  14276 kv/cells.h                      26864 shards/way.h
-    5935 samplers/top_n_sigma.h          14313 kv/making.h                     27008 shards/memory.h
-    6021 samplers/tail_free.h            14538 kv/slot.h                       27085 shards/batch.h
-    6096 samplers/typical_top_p.h        14677 kv/sequences.h                  27516 drafts/head.h
-    6130 samplers/min_p.h                14811 kv/data.h                       27572 drafts/block.h
-    6142 samplers/top_a.h                14934 kv/update.h                     27754 drafts/tree.h
-    6193 samplers/top_h_min_k.h          15059 kv/state.h                      27874 drafts/relaxed.h
-    6261 samplers/xtc.h                  15270 llama_cpp/functions.h           27947 drafts/hooks.h
-    6295 samplers/temperature.h          15337 llama_cpp/object.h              27970 constraints/automaton.h
-    6359 samplers/smoothing.h            15390 llama_cpp/vocabulary.h          28059 constraints/making.h
-    6409 samplers/selection.h            15459 text/reading.h                  28272 constraints/sampler.h
-    6452 samplers/choose.h               15566 text/strings.h                  28362 constraints/constructors.h
-    6512 samplers/ratio.h                15656 text/values.h                   28625 constraints/accepting.h
-    6589 samplers/draw.h                 15797 text/documents.h                28867 constraints/drawing.h
-    6643 samplers/gumbel.h               15870 grammar/head.h                  29050 constraints/told.h
-    6703 samplers/mirostat.h             15904 grammar/tree.h                  29108 constraints/top_p_decay.h
-    6803 samplers/adaptive_p.h           16455 grammar/finishing.h             29162 constraints/accessors.h
-    6877 samplers/llama_cpp/head.h       16633 grammar/reading.h               29199 base/restore.h
-    6955 samplers/llama_cpp/truncation.h 16718 grammar/gbnf.h                  29209 api/license.h
-    7094 samplers/llama_cpp/temperature.h 17004 grammar/regex.h
+       2 api/opening.h                    6965 samplers/llama_cpp/truncation.h 17014 grammar/regex.h
+     253 api/config.h                     7104 samplers/llama_cpp/temperature.h 17380 grammar/grammars.h
+     283 api/types.h                      7165 samplers/llama_cpp/selection.h  17434 grammar/vocabulary.h
+     530 api/sample.h                     7304 samplers/infill.h               17857 grammar/triggers.h
+     604 api/chains.h                     7385 config/describe.h               18186 grammar/matcher.h
+     792 api/samplers.h                   7566 config/params.h                 18389 grammar/derivatives.h
+    1032 api/gumbel.h                     7638 config/constructors.h           18777 grammar/states.h
+    1048 api/operator.h                   7848 config/from_params.h            18922 grammar/items.h
+    1088 api/kv.h                         7906 config/orders.h                 19045 grammar/masks.h
+    1246 api/llama_cpp.h                  8099 config/numbers.h                19238 grammar/runs.h
+    1281 api/text_error.h                 8235 config/set.h                    19409 grammar/entries.h
+    1292 api/grammar.h                    8381 config/tell.h                   19751 grammar/accepting.h
+    1428 api/shards.h                     8474 config/settings.h               19995 grammar/waiting.h
+    1509 api/peers.h                      8511 life/rollback.h                 20120 grammar/history.h
+    1561 api/drafts.h                     8767 life/chain.h                    20225 grammar/room.h
+    1648 api/constraints.h                9035 life/members.h                  20403 grammar/sampler.h
+    1808 api/parts.h                      9130 life/update.h                   20653 grammar/hooks.h
+    1844 base/switches.h                  9264 life/copy.h                     20752 schema/head.h
+    2086 base/random.h                    9446 rows/row.h                      20909 schema/errors.h
+    2177 base/exact.h                     9714 rows/pieces.h                   21009 schema/collections.h
+    2387 base/bits128.h                   9807 rows/thresholds.h               21050 schema/references.h
+    2461 base/elements.h                  9910 rows/compact.h                  21261 schema/strings.h
+    2590 kernels/contract.h              10089 rows/sums.h                     21321 schema/numbers.h
+    2732 kernels/scalar.h                10234 rows/changes.h                  21568 schema/sets.h
+    2934 kernels/sets.h                  10316 rows/cuts.h                     21708 schema/formats.h
+    2974 kernels/vectors.h               10740 rows/typical.h                  21892 schema/scalars.h
+    3089 kernels/avx512.h                11052 rows/tail_free.h                22100 schema/goals.h
+    3170 kernels/avx2.h                  11126 rows/selecting.h                22312 schema/alternatives.h
+    3230 kernels/sse2.h                  11255 rows/mirostat.h                 22775 schema/objects.h
+    3245 kernels/neon.h                  11333 rows/llama_cpp/sums.h           23131 schema/arrays.h
+    3265 kernels/wasm.h                  11670 rows/llama_cpp/samplers.h       23384 schema/whole.h
+    3278 kernels/generic.h               12144 rows/plan.h                     23536 peers/tables.h
+    3294 kernels/shared.h                12161 rows/logprobs.h                 23801 peers/values.h
+    3413 kernels/passes.h                12244 rows/draw.h                     24001 peers/llama_server.h
+    4064 kernels/check.h                 12483 run/sample.h                    24053 peers/fields.h
+    4085 kernels/dispatch.h              12644 run/apply.h                     24160 peers/requests.h
+    4276 core/array.h                    12726 run/writing.h                   24283 shards/head.h
+    4584 core/table.h                    12853 run/arrays.h                    24403 shards/bytes.h
+    4811 core/record.h                   12974 run/arrays_llama_cpp.h          24498 shards/merging.h
+    5021 core/fields.h                   13267 run/verify.h                    24775 shards/row.h
+    5192 core/owners.h                   13350 run/batch.h                     24889 shards/answers.h
+    5249 grammar/declared.h              13502 life/state.h                    25439 shards/logprobs.h
+    5271 constraints/declared.h          13581 life/state_fields.h             25577 shards/told.h
+    5291 core/making.h                   13675 life/state_kinds.h              25713 shards/steps.h
+    5396 core/windows.h                  13840 core/kinds.h                    25909 shards/prefix.h
+    5496 core/streams.h                  13895 operator/weights.h              26501 shards/cuts.h
+    5534 samplers/logit_bias.h           13982 operator/search.h               26722 shards/draws.h
+    5572 samplers/penalties.h            14120 operator/run.h                  26874 shards/way.h
+    5624 samplers/dry.h                  14286 kv/cells.h                      27018 shards/memory.h
+    5942 samplers/top_n_sigma.h          14323 kv/making.h                     27095 shards/batch.h
+    6028 samplers/tail_free.h            14548 kv/slot.h                       27526 drafts/head.h
+    6103 samplers/typical_top_p.h        14687 kv/sequences.h                  27582 drafts/block.h
+    6137 samplers/min_p.h                14821 kv/data.h                       27764 drafts/tree.h
+    6149 samplers/top_a.h                14944 kv/update.h                     27884 drafts/relaxed.h
+    6200 samplers/top_h_min_k.h          15069 kv/state.h                      27957 drafts/hooks.h
+    6268 samplers/xtc.h                  15280 llama_cpp/functions.h           27980 constraints/automaton.h
+    6302 samplers/temperature.h          15347 llama_cpp/object.h              28069 constraints/making.h
+    6366 samplers/smoothing.h            15400 llama_cpp/vocabulary.h          28282 constraints/sampler.h
+    6416 drafts/declared.h               15469 text/reading.h                  28372 constraints/constructors.h
+    6427 samplers/selection.h            15576 text/strings.h                  28635 constraints/accepting.h
+    6462 samplers/choose.h               15666 text/values.h                   28877 constraints/drawing.h
+    6522 samplers/ratio.h                15807 text/documents.h                29060 constraints/told.h
+    6599 samplers/draw.h                 15880 grammar/head.h                  29118 constraints/top_p_decay.h
+    6653 samplers/gumbel.h               15914 grammar/tree.h                  29172 constraints/accessors.h
+    6713 samplers/mirostat.h             16465 grammar/finishing.h             29209 base/restore.h
+    6813 samplers/adaptive_p.h           16643 grammar/reading.h               29219 api/license.h
+    6887 samplers/llama_cpp/head.h       16728 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5201,42 +5202,6 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
-#ifdef SAMPLING_GRAMMAR_DECLARED
-typedef struct sampi_job sampi_job; /* >>fast */
-static int sampi_grammar_job(sampi_job *job);
-static bool sampi_is_grammar(const sampi_sampler *s);
-static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
-static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
-static int sampi_load_failed(sampi_io *io);
-#else
-#define sampi_is_grammar(s)             false
-#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
-#define sampi_grammar_kept(s)           0
-#define sampi_grammar_settings(s, hash) ((void)0)
-#define sampi_grammar_state(s, io)      ((void)0)
-#define sampi_load_failed(io)           SAMP_E_FORMAT
-#endif
-
-/* What the row of constraints names (>>constraints). */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
-static void sampi_constraint_reset(sampi_sampler *s);
-static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
-static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
-static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
-static void sampi_decay_build(sampi_sampler *s);
-static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_decay_accept(sampi_sampler *s, samp_token token);
-static void sampi_decay_reset(sampi_sampler *s);
-static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
-static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
-#endif
-
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
    in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
@@ -5280,6 +5245,48 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     sampi_seed(s);
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
+
+/* ---- src/grammar/declared.h ---- */
+/* ---- what the core asks of grammars, whose rooms come later ---- */
+
+/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+typedef struct sampi_job sampi_job; /* >>fast */
+static int sampi_grammar_job(sampi_job *job);
+static bool sampi_is_grammar(const sampi_sampler *s);
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+static int sampi_load_failed(sampi_io *io);
+#else
+#define sampi_is_grammar(s)             false
+#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
+#define sampi_grammar_kept(s)           0
+#define sampi_grammar_settings(s, hash) ((void)0)
+#define sampi_grammar_state(s, io)      ((void)0)
+#define sampi_load_failed(io)           SAMP_E_FORMAT
+#endif
+
+/* ---- src/constraints/declared.h ---- */
+/* ---- what the core asks of constraints, whose rooms come later ---- */
+
+/* What the row of constraints names (>>constraints). */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
+static void sampi_constraint_reset(sampi_sampler *s);
+static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
+static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
+static void sampi_decay_build(sampi_sampler *s);
+static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_decay_accept(sampi_sampler *s, samp_token token);
+static void sampi_decay_reset(sampi_sampler *s);
+static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
+static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
+#endif
 
 /* ---- src/core/making.h ---- */
 /* ---- making ----
@@ -6406,6 +6413,17 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+/* ---- src/drafts/declared.h ---- */
+/* ---- what draws ask of drafts, whose rooms come later ---- */
+
+#ifdef SAMPLING_DRAFTS_DECLARED
+/* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
+   leave the draw as it is? */
+static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
+static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
+static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
+#endif
+
 /* ---- src/samplers/selection.h ---- */
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
@@ -6429,14 +6447,6 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
-
-#ifdef SAMPLING_DRAFTS_DECLARED
-/* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
-   leave the draw as it is? */
-static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
-static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
-static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
-#endif
 
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)

@@ -10,42 +10,6 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
-#ifdef SAMPLING_GRAMMAR_DECLARED
-typedef struct sampi_job sampi_job; /* >>fast */
-static int sampi_grammar_job(sampi_job *job);
-static bool sampi_is_grammar(const sampi_sampler *s);
-static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
-static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
-static int sampi_load_failed(sampi_io *io);
-#else
-#define sampi_is_grammar(s)             false
-#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
-#define sampi_grammar_kept(s)           0
-#define sampi_grammar_settings(s, hash) ((void)0)
-#define sampi_grammar_state(s, io)      ((void)0)
-#define sampi_load_failed(io)           SAMP_E_FORMAT
-#endif
-
-/* What the row of constraints names (>>constraints). */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
-static void sampi_constraint_reset(sampi_sampler *s);
-static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
-static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
-static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
-static void sampi_decay_build(sampi_sampler *s);
-static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_decay_accept(sampi_sampler *s, samp_token token);
-static void sampi_decay_reset(sampi_sampler *s);
-static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
-static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
-#endif
-
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
    in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number

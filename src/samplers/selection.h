@@ -21,14 +21,6 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-#ifdef SAMPLING_DRAFTS_DECLARED
-/* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
-   leave the draw as it is? */
-static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
-static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
-static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
-#endif
-
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
