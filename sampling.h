@@ -179,73 +179,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    6965 samplers/llama_cpp/truncation.h 17014 grammar/regex.h
-     253 api/config.h                     7104 samplers/llama_cpp/temperature.h 17380 grammar/grammars.h
-     283 api/types.h                      7165 samplers/llama_cpp/selection.h  17434 grammar/vocabulary.h
-     530 api/sample.h                     7304 samplers/infill.h               17857 grammar/triggers.h
-     604 api/chains.h                     7385 config/describe.h               18186 grammar/matcher.h
-     792 api/samplers.h                   7566 config/params.h                 18389 grammar/derivatives.h
-    1032 api/gumbel.h                     7638 config/constructors.h           18777 grammar/states.h
-    1048 api/operator.h                   7848 config/from_params.h            18922 grammar/items.h
-    1088 api/kv.h                         7906 config/orders.h                 19045 grammar/masks.h
-    1246 api/llama_cpp.h                  8099 config/numbers.h                19238 grammar/runs.h
-    1281 api/text_error.h                 8235 config/set.h                    19409 grammar/entries.h
-    1292 api/grammar.h                    8381 config/tell.h                   19751 grammar/accepting.h
-    1428 api/shards.h                     8474 config/settings.h               19995 grammar/waiting.h
-    1509 api/peers.h                      8511 life/rollback.h                 20120 grammar/history.h
-    1561 api/drafts.h                     8767 life/chain.h                    20225 grammar/room.h
-    1648 api/constraints.h                9035 life/members.h                  20403 grammar/sampler.h
-    1808 api/parts.h                      9130 life/update.h                   20653 grammar/hooks.h
-    1844 base/switches.h                  9264 life/copy.h                     20752 schema/head.h
-    2086 base/random.h                    9446 rows/row.h                      20909 schema/errors.h
-    2177 base/exact.h                     9714 rows/pieces.h                   21009 schema/collections.h
-    2387 base/bits128.h                   9807 rows/thresholds.h               21050 schema/references.h
-    2461 base/elements.h                  9910 rows/compact.h                  21261 schema/strings.h
-    2590 kernels/contract.h              10089 rows/sums.h                     21321 schema/numbers.h
-    2732 kernels/scalar.h                10234 rows/changes.h                  21568 schema/sets.h
-    2934 kernels/sets.h                  10316 rows/cuts.h                     21708 schema/formats.h
-    2974 kernels/vectors.h               10740 rows/typical.h                  21892 schema/scalars.h
-    3089 kernels/avx512.h                11052 rows/tail_free.h                22100 schema/goals.h
-    3170 kernels/avx2.h                  11126 rows/selecting.h                22312 schema/alternatives.h
-    3230 kernels/sse2.h                  11255 rows/mirostat.h                 22775 schema/objects.h
-    3245 kernels/neon.h                  11333 rows/llama_cpp/sums.h           23131 schema/arrays.h
-    3265 kernels/wasm.h                  11670 rows/llama_cpp/samplers.h       23384 schema/whole.h
-    3278 kernels/generic.h               12144 rows/plan.h                     23536 peers/tables.h
-    3294 kernels/shared.h                12161 rows/logprobs.h                 23801 peers/values.h
-    3413 kernels/passes.h                12244 rows/draw.h                     24001 peers/llama_server.h
-    4064 kernels/check.h                 12483 run/sample.h                    24053 peers/fields.h
-    4085 kernels/dispatch.h              12644 run/apply.h                     24160 peers/requests.h
-    4276 core/array.h                    12726 run/writing.h                   24283 shards/head.h
-    4584 core/table.h                    12853 run/arrays.h                    24403 shards/bytes.h
-    4811 core/record.h                   12974 run/arrays_llama_cpp.h          24498 shards/merging.h
-    5021 core/fields.h                   13267 run/verify.h                    24775 shards/row.h
-    5192 core/owners.h                   13350 run/batch.h                     24889 shards/answers.h
-    5249 grammar/declared.h              13502 life/state.h                    25439 shards/logprobs.h
-    5271 constraints/declared.h          13581 life/state_fields.h             25577 shards/told.h
-    5291 core/making.h                   13675 life/state_kinds.h              25713 shards/steps.h
-    5396 core/windows.h                  13840 core/kinds.h                    25909 shards/prefix.h
-    5496 core/streams.h                  13895 operator/weights.h              26501 shards/cuts.h
-    5534 samplers/logit_bias.h           13982 operator/search.h               26722 shards/draws.h
-    5572 samplers/penalties.h            14120 operator/run.h                  26874 shards/way.h
-    5624 samplers/dry.h                  14286 kv/cells.h                      27018 shards/memory.h
-    5942 samplers/top_n_sigma.h          14323 kv/making.h                     27095 shards/batch.h
-    6028 samplers/tail_free.h            14548 kv/slot.h                       27526 drafts/head.h
-    6103 samplers/typical_top_p.h        14687 kv/sequences.h                  27582 drafts/block.h
-    6137 samplers/min_p.h                14821 kv/data.h                       27764 drafts/tree.h
-    6149 samplers/top_a.h                14944 kv/update.h                     27884 drafts/relaxed.h
-    6200 samplers/top_h_min_k.h          15069 kv/state.h                      27957 drafts/hooks.h
-    6268 samplers/xtc.h                  15280 llama_cpp/functions.h           27980 constraints/automaton.h
-    6302 samplers/temperature.h          15347 llama_cpp/object.h              28069 constraints/making.h
-    6366 samplers/smoothing.h            15400 llama_cpp/vocabulary.h          28282 constraints/sampler.h
-    6416 drafts/declared.h               15469 text/reading.h                  28372 constraints/constructors.h
-    6427 samplers/selection.h            15576 text/strings.h                  28635 constraints/accepting.h
-    6462 samplers/choose.h               15666 text/values.h                   28877 constraints/drawing.h
-    6522 samplers/ratio.h                15807 text/documents.h                29060 constraints/told.h
-    6599 samplers/draw.h                 15880 grammar/head.h                  29118 constraints/top_p_decay.h
-    6653 samplers/gumbel.h               15914 grammar/tree.h                  29172 constraints/accessors.h
-    6713 samplers/mirostat.h             16465 grammar/finishing.h             29209 base/restore.h
-    6813 samplers/adaptive_p.h           16643 grammar/reading.h               29219 api/license.h
-    6887 samplers/llama_cpp/head.h       16728 grammar/gbnf.h
+       2 api/opening.h                    6982 samplers/llama_cpp/truncation.h 17104 grammar/regex.h
+     253 api/config.h                     7121 samplers/llama_cpp/temperature.h 17470 grammar/grammars.h
+     283 api/types.h                      7182 samplers/llama_cpp/selection.h  17524 grammar/vocabulary.h
+     530 api/sample.h                     7321 samplers/infill.h               17947 grammar/triggers.h
+     604 api/chains.h                     7402 config/describe.h               18276 grammar/matcher.h
+     809 api/samplers.h                   7583 config/params.h                 18479 grammar/derivatives.h
+    1049 api/gumbel.h                     7655 config/constructors.h           18867 grammar/states.h
+    1065 api/operator.h                   7865 config/from_params.h            19012 grammar/items.h
+    1105 api/kv.h                         7923 config/orders.h                 19135 grammar/masks.h
+    1263 api/llama_cpp.h                  8116 config/numbers.h                19328 grammar/runs.h
+    1298 api/text_error.h                 8253 config/set.h                    19499 grammar/entries.h
+    1309 api/grammar.h                    8399 config/tell.h                   19841 grammar/accepting.h
+    1445 api/shards.h                     8492 config/settings.h               20085 grammar/waiting.h
+    1526 api/peers.h                      8601 life/rollback.h                 20210 grammar/history.h
+    1578 api/drafts.h                     8857 life/chain.h                    20315 grammar/room.h
+    1665 api/constraints.h                9125 life/members.h                  20493 grammar/sampler.h
+    1825 api/parts.h                      9220 life/update.h                   20743 grammar/hooks.h
+    1861 base/switches.h                  9354 life/copy.h                     20842 schema/head.h
+    2103 base/random.h                    9536 rows/row.h                      20999 schema/errors.h
+    2194 base/exact.h                     9804 rows/pieces.h                   21099 schema/collections.h
+    2404 base/bits128.h                   9897 rows/thresholds.h               21140 schema/references.h
+    2478 base/elements.h                 10000 rows/compact.h                  21351 schema/strings.h
+    2607 kernels/contract.h              10179 rows/sums.h                     21411 schema/numbers.h
+    2749 kernels/scalar.h                10324 rows/changes.h                  21658 schema/sets.h
+    2951 kernels/sets.h                  10406 rows/cuts.h                     21798 schema/formats.h
+    2991 kernels/vectors.h               10830 rows/typical.h                  21982 schema/scalars.h
+    3106 kernels/avx512.h                11142 rows/tail_free.h                22190 schema/goals.h
+    3187 kernels/avx2.h                  11216 rows/selecting.h                22402 schema/alternatives.h
+    3247 kernels/sse2.h                  11345 rows/mirostat.h                 22865 schema/objects.h
+    3262 kernels/neon.h                  11423 rows/llama_cpp/sums.h           23221 schema/arrays.h
+    3282 kernels/wasm.h                  11760 rows/llama_cpp/samplers.h       23474 schema/whole.h
+    3295 kernels/generic.h               12234 rows/plan.h                     23626 peers/tables.h
+    3311 kernels/shared.h                12251 rows/logprobs.h                 23891 peers/values.h
+    3430 kernels/passes.h                12334 rows/draw.h                     24091 peers/llama_server.h
+    4081 kernels/check.h                 12573 run/sample.h                    24143 peers/fields.h
+    4102 kernels/dispatch.h              12734 run/apply.h                     24250 peers/requests.h
+    4293 core/array.h                    12816 run/writing.h                   24373 shards/head.h
+    4601 core/table.h                    12943 run/arrays.h                    24493 shards/bytes.h
+    4828 core/record.h                   13064 run/arrays_llama_cpp.h          24588 shards/merging.h
+    5038 core/fields.h                   13357 run/verify.h                    24865 shards/row.h
+    5209 core/owners.h                   13440 run/batch.h                     24979 shards/answers.h
+    5266 grammar/declared.h              13592 life/state.h                    25529 shards/logprobs.h
+    5288 constraints/declared.h          13671 life/state_fields.h             25667 shards/told.h
+    5308 core/making.h                   13765 life/state_kinds.h              25803 shards/steps.h
+    5413 core/windows.h                  13930 core/kinds.h                    25999 shards/prefix.h
+    5513 core/streams.h                  13985 operator/weights.h              26591 shards/cuts.h
+    5551 samplers/logit_bias.h           14072 operator/search.h               26812 shards/draws.h
+    5589 samplers/penalties.h            14210 operator/run.h                  26964 shards/way.h
+    5641 samplers/dry.h                  14376 kv/cells.h                      27108 shards/memory.h
+    5959 samplers/top_n_sigma.h          14413 kv/making.h                     27185 shards/batch.h
+    6045 samplers/tail_free.h            14638 kv/slot.h                       27616 drafts/head.h
+    6120 samplers/typical_top_p.h        14777 kv/sequences.h                  27672 drafts/block.h
+    6154 samplers/min_p.h                14911 kv/data.h                       27854 drafts/tree.h
+    6166 samplers/top_a.h                15034 kv/update.h                     27974 drafts/relaxed.h
+    6217 samplers/top_h_min_k.h          15159 kv/state.h                      28047 drafts/hooks.h
+    6285 samplers/xtc.h                  15370 llama_cpp/functions.h           28070 constraints/automaton.h
+    6319 samplers/temperature.h          15437 llama_cpp/object.h              28159 constraints/making.h
+    6383 samplers/smoothing.h            15490 llama_cpp/vocabulary.h          28372 constraints/sampler.h
+    6433 drafts/declared.h               15559 text/reading.h                  28462 constraints/constructors.h
+    6444 samplers/selection.h            15666 text/strings.h                  28725 constraints/accepting.h
+    6479 samplers/choose.h               15756 text/values.h                   28967 constraints/drawing.h
+    6539 samplers/ratio.h                15897 text/documents.h                29150 constraints/told.h
+    6616 samplers/draw.h                 15970 grammar/head.h                  29208 constraints/top_p_decay.h
+    6670 samplers/gumbel.h               16004 grammar/tree.h                  29262 constraints/accessors.h
+    6730 samplers/mirostat.h             16555 grammar/finishing.h             29299 base/restore.h
+    6830 samplers/adaptive_p.h           16733 grammar/reading.h               29309 api/license.h
+    6904 samplers/llama_cpp/head.h       16818 grammar/gbnf.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -690,6 +690,23 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                      const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
                                                                 size_t *n_bytes),
                                      void *user);
+
+/* samp_settings_use_vocab -- give the settings a vocabulary, for dry and infill. It is borrowed, by chains made from
+   these settings too, which then need the settings no more; the member n_vocab becomes its own. NULL: no vocabulary,
+   and n_vocab stays. SAMP_OK, SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
+   samp_vocab_init -- make a vocabulary from a list of its tokens' bytes, for who has no function to ask: bindings, say.
+     in       bytes: those of all tokens, one behind the other; n_bytes [n_vocab]: how many each has, 0 for control
+              tokens. eog [n_eog], eos, eot: see samp_vocab.
+     Returns  the vocabulary, which has copies of all; NULL on error, *status (may be NULL): SAMP_E_NULL (n_bytes, or
+              what bytes or eog would need), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB, 2^31 bytes or more, eog: not
+              a token; eos, eot: neither a token nor -1), SAMP_E_NOMEM.
+     Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
+   samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
+SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
+SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
+                                     const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
+                                     int *status);
+SAMP_API void samp_vocab_free(samp_vocab *vocab);
 
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
@@ -8102,11 +8119,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
    fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
    samp_check_params.
 
-   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each, but for
+   a vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+    samp_vocab vocab; /* what params.vocab points to, if samp_settings_set_vocab has set it */
 };
 
 /* ---- reading numbers ----
@@ -8507,6 +8525,78 @@ SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_voca
     s->params.vocab = &s->vocab;
     return SAMP_OK;
 }
+
+SAMP_API SAMPI_COLD int samp_settings_use_vocab(samp_settings *s, const samp_vocab *vocab)
+{
+    if (!s) return SAMP_E_NULL;
+    if (vocab && vocab->n_vocab < 0) return SAMP_E_RANGE;
+    s->params.vocab = vocab;
+    if (vocab) s->params.n_vocab = vocab->n_vocab;
+    return SAMP_OK;
+}
+
+/* ---- a vocabulary from a list ----
+   One block: the record, where each token begins, the tokens that end a generation, and the bytes. */
+
+typedef struct sampi_own_vocab {
+    samp_vocab base; /* must be first */
+    uint32_t *at;    /* [n_vocab + 1] token t is bytes [at [t], at [t + 1]) */
+    char *bytes;
+} sampi_own_vocab;
+
+static const char *sampi_own_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    const sampi_own_vocab *v = (const sampi_own_vocab *)vocab->user; /* settings may hold a copy of the record */
+    *n_bytes = v->at[token + 1] - v->at[token];
+    return v->bytes + v->at[token];
+}
+
+/* Is a list good? *total = how many bytes there are. */
+static SAMPI_COLD int sampi_own_check(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
+                                      const samp_token *eog, size_t n_eog, size_t *total)
+{
+    uint64_t sum = 0;
+    if (n_vocab < 0 || n_vocab > SAMP_MAX_VOCAB || n_eog > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if ((!n_bytes && n_vocab) || (!eog && n_eog)) return SAMP_E_NULL;
+    for (int32_t t = 0; t < n_vocab; t++) sum += n_bytes[t];
+    for (size_t i = 0; i < n_eog; i++)
+        if (eog[i] < 0 || eog[i] >= n_vocab) return SAMP_E_RANGE;
+    if (sum > INT32_MAX) return SAMP_E_RANGE;
+    *total = (size_t)sum;
+    return sum && !bytes ? SAMP_E_NULL : SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
+                                                const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
+                                                int *status)
+{
+    size_t total = 0, at = sizeof(sampi_own_vocab), ends;
+    int e = sampi_own_check(bytes, n_bytes, n_vocab, eog, n_eog, &total);
+    if (!e && (eos < -1 || eos >= n_vocab || eot < -1 || eot >= n_vocab)) e = SAMP_E_RANGE;
+    ends = e ? 0 : at + ((size_t)n_vocab + 1) * sizeof(uint32_t);
+    char *block = e ? NULL : (char *)SAMP_MALLOC(ends + n_eog * sizeof(samp_token) + total);
+    if (!e && !block) e = SAMP_E_NOMEM;
+    if (status) *status = e;
+    if (!block) return NULL;
+    sampi_own_vocab *v = (sampi_own_vocab *)(void *)block;
+    memset(v, 0, sizeof *v);
+    v->at = (uint32_t *)(void *)(block + at);
+    v->bytes = block + ends + n_eog * sizeof(samp_token);
+    v->at[0] = 0;
+    for (int32_t t = 0; t < n_vocab; t++) v->at[t + 1] = v->at[t] + n_bytes[t];
+    if (total) memcpy(v->bytes, bytes, total);
+    if (n_eog) memcpy(block + ends, eog, n_eog * sizeof *eog);
+    v->base.n_vocab = n_vocab;
+    v->base.token_bytes = sampi_own_bytes;
+    v->base.user = v;
+    v->base.eog = (const samp_token *)(const void *)(block + ends);
+    v->base.n_eog = n_eog;
+    v->base.eos = eos;
+    v->base.eot = eot;
+    return &v->base;
+}
+
+SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
 /* ================================================================================================ >>rollback

@@ -672,6 +672,19 @@ static int told_index(world *w, samp_vocab_index *index, int status)
     return SAMP_OK;
 }
 
+static const uint32_t lengths[] = { 1, 1 };
+
+static int listed_vocabulary(world *w)
+{
+    int status;
+    samp_vocab *v = samp_vocab_init("ab", lengths, 2, NULL, 0, 1, -1, &status);
+    memory_is_back(w);
+    assert_true((v != NULL) == (status == SAMP_OK));
+    if (v) note(w, &v->eos, sizeof v->eos);
+    samp_vocab_free(v);
+    return status;
+}
+
 static int index_of(world *w)
 {
     int status = 1;
@@ -836,6 +849,7 @@ typedef enum promise {
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_REGEX, a_regex, NULL))                         \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL))                  \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, another_schema, "ordered"))       \
+    X(samp_vocab_init, nothing, MAKES, listed_vocabulary(w))                                                         \
     X(samp_vocab_index_init, nothing, MAKES, index_of(w))                                                            \
     X(samp_vocab_index_map, nothing, MAKES, mapped_index(w))                                                         \
     X(samp_init_grammar, nothing, MAKES, made(w, samp_init_grammar(vocab_index, json)))                              \
@@ -1027,7 +1041,10 @@ static void test_settings_need_none(void **state)
     NONE(samp_settings_get, assert_true(samp_settings_get(w.settings, "temp", text, sizeof text) > 0));
     NONE(samp_settings_takes, assert_true(samp_settings_takes("order", text, sizeof text) > 0));
     NONE(samp_settings_set_vocab, assert_ok(samp_settings_set_vocab(w.settings, N, test_letters, NULL)));
+    NONE(samp_settings_use_vocab, assert_ok(samp_settings_use_vocab(w.settings, NULL)));
     NONE(samp_settings_free, samp_settings_free(w.settings));
+    samp_vocab *vocab = samp_vocab_init("ab", lengths, 2, NULL, 0, -1, -1, NULL);
+    NONE(samp_vocab_free, samp_vocab_free(vocab));
     NONE(samp_child_seed, assert_true(samp_child_seed(1, 2) != samp_child_seed(1, 3)));
 }
 

@@ -683,6 +683,102 @@ static void test_chain(void **state)
     samp_settings_free(s);
 }
 
+/* A vocabulary from a list: what its tokens are, and that chains draw by it what they draw by a function. */
+static void test_listed_vocabulary(void **state)
+{
+    (void)state;
+    static const samp_token ends[] = { 2, 5 };
+    const char bytes[] = { 'a', 'b', 'c', '\0', '\xff' };
+    const uint32_t n_bytes[] = { 1, 0, 2, 1, 1, 0 };
+    int status = 1;
+    size_t n = 99;
+    samp_vocab *v = samp_vocab_init(bytes, n_bytes, 6, ends, 2, 5, -1, &status);
+    assert_ok(status);
+    assert_num(v->n_vocab, 6);
+    assert_num(v->n_eog, 2);
+    assert_num(v->eog[0], 2);
+    assert_num(v->eog[1], 5);
+    assert_num(v->eos, 5);
+    assert_num(v->eot, -1);
+    for (samp_token t = 0, at = 0; t < 6; t++, at += (samp_token)n) {
+        const char *piece = v->token_bytes(v, t, &n);
+        assert_num(n, n_bytes[t]);
+        assert_memory_equal(piece, bytes + at, n);
+    }
+    samp_vocab_free(v);
+    samp_vocab_free(NULL);
+    v = samp_vocab_init(NULL, NULL, 0, NULL, 0, -1, -1, NULL);
+    assert_num(v->n_vocab, 0);
+    samp_vocab_free(v);
+
+    const uint32_t too_many[] = { 0x7fffffffu, 1, 0xffffffffu };
+    const samp_token no_token[] = { 6 }, below[] = { -1 };
+#define IS(want, ...) (assert_null(samp_vocab_init(__VA_ARGS__, &status)), assert_status(status, want))
+    IS(SAMP_E_RANGE, bytes, n_bytes, -1, NULL, 0, -1, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, SAMP_MAX_VOCAB + 1, NULL, 0, -1, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, no_token, 1, -1, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, below, 1, -1, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, ends, (size_t)-1 / 2, -1, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, NULL, 0, 6, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, NULL, 0, -2, -1);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, NULL, 0, -1, 6);
+    IS(SAMP_E_RANGE, bytes, n_bytes, 6, NULL, 0, -1, -2);
+    IS(SAMP_E_RANGE, bytes, too_many, 2, NULL, 0, -1, -1);
+    IS(SAMP_E_RANGE, bytes, too_many, 3, NULL, 0, -1, -1);
+    IS(SAMP_E_NULL, NULL, n_bytes, 6, NULL, 0, -1, -1);
+    IS(SAMP_E_NULL, bytes, NULL, 6, NULL, 0, -1, -1);
+    IS(SAMP_E_NULL, bytes, n_bytes, 6, NULL, 1, -1, -1);
+#undef IS
+}
+
+/* It is lent to the settings and to the chains, which need the settings no more. */
+static void test_lent_vocabulary(void **state)
+{
+    (void)state;
+    char bytes[N * 8];
+    uint32_t n_bytes[N];
+    size_t at = 0;
+    samp_settings *s = samp_settings_new(), *lent = samp_settings_new();
+    assert_ok(samp_settings_set_vocab(s, N, test_letters, s));
+    for (samp_token t = 0; t < N; t++) {
+        size_t n;
+        const char *piece = test_letters(samp_settings_params(s)->vocab, t, &n);
+        assert_true(n <= 8);
+        memcpy(bytes + at, piece, n);
+        at += n;
+        n_bytes[t] = (uint32_t)n;
+    }
+    samp_vocab *v = samp_vocab_init(bytes, n_bytes, N, NULL, 0, 3, -1, NULL), bad;
+    assert_ok(samp_settings_use_vocab(lent, v));
+    assert_ptr_equal(samp_settings_params(lent)->vocab, v);
+    assert_num(samp_settings_params(lent)->n_vocab, N);
+    bad = *v;
+    bad.n_vocab = -1;
+    assert_status(samp_settings_use_vocab(lent, &bad), SAMP_E_RANGE);
+    assert_ptr_equal(samp_settings_params(lent)->vocab, v);
+    assert_status(samp_settings_use_vocab(NULL, v), SAMP_E_NULL);
+    sets(lent, "order", "infill"); /* it asks for an end, which a vocabulary of the settings' own does not have */
+    int status = 1;
+    samp_free(samp_chain_from_params(samp_settings_params(lent), &status));
+    assert_ok(status);
+    for (int i = 0; i < 2; i++) {
+        samp_settings *to = i ? lent : s;
+        sets(to, "seed", "3");
+        sets(to, "dry", "0.8");
+        sets(to, "dry_breakers", "ab");
+        sets(to, "order", "dry;temperature");
+    }
+    samp_sampler *there = samp_chain_from_params(samp_settings_params(lent), &status);
+    assert_ok(status);
+    assert_ok(samp_settings_use_vocab(lent, NULL));
+    assert_null(samp_settings_params(lent)->vocab);
+    assert_num(samp_settings_params(lent)->n_vocab, N);
+    samp_settings_free(lent);
+    same_draws(there, samp_chain_from_params(samp_settings_params(s), &status));
+    samp_settings_free(s);
+    samp_vocab_free(v);
+}
+
 /* A value is judged where it ever was. */
 static void test_values_are_checked(void **state)
 {
@@ -708,14 +804,24 @@ static void test_values_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_member),   cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_other_names),    cmocka_unit_test(test_unknown_names),
-        cmocka_unit_test(test_bad_numbers),    cmocka_unit_test(test_whole_numbers),
-        cmocka_unit_test(test_floats_by_hand), cmocka_unit_test(test_floats_at_random),
-        cmocka_unit_test(test_told_and_read),  cmocka_unit_test(test_rng_and_order),
-        cmocka_unit_test(test_logit_bias),     cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_chain),          cmocka_unit_test(test_values_are_checked),
+        cmocka_unit_test(test_every_member),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_other_names),
+        cmocka_unit_test(test_unknown_names),
+        cmocka_unit_test(test_bad_numbers),
+        cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_floats_by_hand),
+        cmocka_unit_test(test_floats_at_random),
+        cmocka_unit_test(test_told_and_read),
+        cmocka_unit_test(test_rng_and_order),
+        cmocka_unit_test(test_logit_bias),
+        cmocka_unit_test(test_dry_breakers),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_garbage),
+        cmocka_unit_test(test_listed_vocabulary),
+        cmocka_unit_test(test_lent_vocabulary),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_values_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,23 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
                                                                 size_t *n_bytes),
                                      void *user);
 
+/* samp_settings_use_vocab -- give the settings a vocabulary, for dry and infill. It is borrowed, by chains made from
+   these settings too, which then need the settings no more; the member n_vocab becomes its own. NULL: no vocabulary,
+   and n_vocab stays. SAMP_OK, SAMP_E_NULL (settings), SAMP_E_RANGE (n_vocab < 0).
+   samp_vocab_init -- make a vocabulary from a list of its tokens' bytes, for who has no function to ask: bindings, say.
+     in       bytes: those of all tokens, one behind the other; n_bytes [n_vocab]: how many each has, 0 for control
+              tokens. eog [n_eog], eos, eot: see samp_vocab.
+     Returns  the vocabulary, which has copies of all; NULL on error, *status (may be NULL): SAMP_E_NULL (n_bytes, or
+              what bytes or eog would need), SAMP_E_RANGE (n_vocab < 0 or > SAMP_MAX_VOCAB, 2^31 bytes or more, eog: not
+              a token; eos, eot: neither a token nor -1), SAMP_E_NOMEM.
+     Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
+   samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
+SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
+SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
+                                     const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
+                                     int *status);
+SAMP_API void samp_vocab_free(samp_vocab *vocab);
+
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 

@@ -3,11 +3,12 @@
    fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
    samp_check_params.
 
-   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each, but for
+   a vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
-    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+    samp_vocab vocab; /* what params.vocab points to, if samp_settings_set_vocab has set it */
 };
 
 /* ---- reading numbers ----
