@@ -34,7 +34,7 @@ help:
 demo: $(B)/tales
 	@./$(B)/tales $(ARGS)
 
-$(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
+$(B)/tales: bench/demo/tales.c bench/demo/tales_model.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## test: build and run the tests, installing what they need
@@ -46,11 +46,11 @@ test: deps-test
 
 ## deps: install what make ci needs (Debian packages, with sudo if not root; make test installs its own)
 deps:
-	@sh tests/deps.sh install ci
+	@sh tests/tools/deps.sh install ci
 
-## deps-npm: npm, where it is missing; so do deps-play, -mpi, -plots, ... (tests/deps.sh), which their targets call
+## deps-npm: npm, where it is missing; so do deps-play, -mpi, -plots, ... (tests/tools/deps.sh), which their targets call
 deps-%:
-	@sh tests/deps.sh check $* || sh tests/deps.sh install $*
+	@sh tests/tools/deps.sh check $* || sh tests/tools/deps.sh install $*
 
 ## clean: remove build/
 clean:

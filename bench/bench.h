@@ -30,8 +30,8 @@ static inline void *bench_malloc(size_t size)
 #define SAMP_FREE(p)   free(p)
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
-#include "../tests/floats.h"
-#include "../tests/source.h"
+#include "tests/support/floats.h"
+#include "tests/support/source.h"
 
 enum {
     BENCH_ROWS = 24,        /* in rotation; at 128,256 tokens 12 MiB, too much for a core's own caches */

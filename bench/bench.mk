@@ -1,10 +1,10 @@
 # bench.mk - benchmarks, plots, and the page to play with.
 
-BENCH_DEPS := bench/bench.h tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16
+BENCH_DEPS := bench/bench.h tests/support/floats.h tests/support/source.h sampling.h tests/data/real_rows.f16
 
 ## test-bench: every benchmark compiles, no warning
 test-bench:
-	@for f in $(filter-out bench/shard_mpi.c,$(wildcard bench/*.c)); do \
+	@for f in $(filter-out bench/shards/shard_mpi.c,$(wildcard bench/*/*.c)); do \
 	  $(CC) -fsyntax-only -std=gnu11 -fopenmp $(WARN) -Werror -I. $$f || exit 1; done
 
 ## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
@@ -12,18 +12,18 @@ bench: $(B)/bench $(B)/bench_drafts
 	@./$(B)/bench $(ARGS)
 	@./$(B)/bench_drafts
 
-$(B)/bench $(B)/bench_drafts: $(B)/%: bench/%.c $(BENCH_DEPS) | $(B)
+$(B)/bench $(B)/bench_drafts: $(B)/%: bench/cpu/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
 bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd) | deps-npm
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
+	@library=$$(sh tests/ship/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
 
-$(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
+$(B)/bench_peer: bench/cpu/bench_peer.c $(BENCH_DEPS) tests/ship/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
 # what a machine gets for which there is no instruction set of its own
-$(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
+$(B)/bench_peer_nosimd: bench/cpu/bench_peer.c $(BENCH_DEPS) tests/ship/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DSAMP_NO_SIMD -fopenmp -I. $< -o $@ -lm -ldl
 
 PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
@@ -44,7 +44,7 @@ test-plots: $(B)/panels
 	  for p in $(PLOTS); do grep -q '</svg>' $(B)/plots/$$p.svg && grep -q 'prefers-color-scheme' $(B)/plots/$$p.svg && [ -s bench/plots/$$p.svg ] || \
 	    { echo "test-plots: $$p.svg"; exit 1; }; done; echo "plots: $(words $(PLOTS)) drawn"; else echo "plots: SKIPPED, there is no gnuplot"; fi
 
-$(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
+$(B)/panels: bench/plots/panels.c bench/demo/tales_model.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 ## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
@@ -53,24 +53,24 @@ plots-data: $(B)/bench_peer $(B)/bench | deps-npm
 
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:
-	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/cpu/watch.sh "$(REV)" $(ARGS)
 
 ## bench-constraints: what each ban, budget and loop breaker adds to a token of the default chain
 bench-constraints: $(B)/bench_constraints
 	@./$<
 
-$(B)/bench_constraints: bench/bench_constraints.c tests/source.h sampling.h | $(B)
+$(B)/bench_constraints: bench/cpu/bench_constraints.c tests/support/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## bench-grammar: what a mask of a grammar costs (npm); PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
-	@$(if $(PEERS),CC="$(CC)" sh bench/grammar_peers.sh $(B) && echo;) \
+	@$(if $(PEERS),CC="$(CC)" sh bench/grammar/grammar_peers.sh $(B) && echo;) \
 	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
-$(B)/bench_grammar: bench/bench_grammar.c bench/bench.h tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/grammar/bench_grammar.c bench/bench.h tests/support/json_gbnf.h tests/support/schema_cases.h tests/support/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
-$(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B) deps-npm
+$(B)/llama3.bin: bench/grammar/llama3_vocabulary.mjs | $(B) deps-npm
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/npm llama3-tokenizer-js@1.2.0 > $(B)/npm.log 2>&1 || { cat $(B)/npm.log; exit 1; }
 	@node $< $(B)/npm/node_modules/llama3-tokenizer-js $@
 
@@ -78,16 +78,16 @@ $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B) deps-npm
 
 PLAY := $(B)/play
 PLAY_PARTS := $(PLAY)/play.wasm bench/data/tales.bin $(PLAY)/rows.f16 bench/data/list.gbnf bench/data/verse.gbnf \
-  bench/data/hero.json bench/play/play.js
+  bench/data/hero.json src/page/play.js
 
 ## play: build/play/index.html, a page to play with: samplers, a row, stories, grammars (installs clang's WebAssembly)
 play: $(PLAY)/index.html
 	@echo "$(PLAY)/index.html: open it in a browser, or put it on a server; it is one file and needs no other"
 
-$(PLAY)/index.html: bench/play/index.html bench/play/page.awk $(PLAY_PARTS)
-	awk -v files="$(PLAY_PARTS)" -f bench/play/page.awk $< > $@
+$(PLAY)/index.html: src/page/index.html src/page/page.awk $(PLAY_PARTS)
+	awk -v files="$(PLAY_PARTS)" -f src/page/page.awk $< > $@
 
-$(PLAY)/play.wasm: bench/play/play.c bench/tales_model.h sampling.h | $(PLAY) deps-wasm
+$(PLAY)/play.wasm: src/page/play.c bench/demo/tales_model.h sampling.h | $(PLAY) deps-wasm
 	$(WASM_CC) -msimd128 -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all $< -o $@ -lm
 
 # four rows of 32768 logits

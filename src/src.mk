@@ -29,7 +29,7 @@ SO := libsampling.so.$(VERSION)
 ## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
 lib: $(B)/libsampling.a $(B)/libsampling.so
 
-$(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
+$(B)/libsampling.o: src/package/sampling.c sampling.h | $(B)
 	$(CC) $(CFLAGS) $(C11) -fPIC -fvisibility=hidden -c $< -o $@
 
 $(B)/libsampling.a: $(B)/libsampling.o
@@ -51,7 +51,7 @@ install: lib $(B)/sampling.3
 	ln -sf $(SO) $(DESTDIR)$(LIBDIR)/libsampling.so.$(SOVERSION)
 	ln -sf libsampling.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsampling.so
 	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
-	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' bench/cmake/$${f##*/} \
+	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' src/package/$${f##*/} \
 	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig 2> /dev/null || true # so that programs find it
 
@@ -64,7 +64,7 @@ uninstall:
 ## man: build/sampling.3, the header's opening as a manual page (man -l build/sampling.3)
 man: $(B)/sampling.3
 
-$(B)/sampling.3: bench/man.awk sampling.h | $(B)
+$(B)/sampling.3: src/package/man.awk sampling.h | $(B)
 	awk -f $< sampling.h > $@
 
 .PHONY: headers test-rooms single lib install uninstall man

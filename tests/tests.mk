@@ -1,6 +1,6 @@
 # tests.mk - all that tests and checks, but the GPU's.
 
-TEST_DEPS := sampling.h $(if $(FROM),$(ROOMS) $(SPINES)) $(wildcard tests/*.h tests/data/* bench/*.h)
+TEST_DEPS := sampling.h $(if $(FROM),$(ROOMS) $(SPINES)) $(wildcard tests/support/*.h tests/data/* bench/bench.h bench/demo/*.h)
 
 # What a program that passed leaves behind: $(call stamp,command,what to say). Its output is in a file beside it, shown if it fails.
 define stamp
@@ -11,10 +11,10 @@ endef
 # cmocka's last line
 RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 
-# Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
+# Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
 INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
-LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
 # What it all takes, compilers included, in seconds of one core, and what the longest program takes (measured; a new machine
@@ -37,13 +37,13 @@ $(B)/%.passed: $(B)/%
 
 # One kind of build: its folder, its compiler and flags.
 define kind
-$(1)/library.o: tests/library.c tests/heap.h tests/inside.h $(TEST_DEPS) | $(1)
+$(1)/library.o: tests/support/library.c tests/support/heap.h tests/support/inside.h $(TEST_DEPS) | $(1)
 	$(2) $(C11) -c $$< -o $$@
 
-$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS) | deps-test
+$(LINKED:%=$(1)/%): $(1)/%: tests/unit/%.c $(1)/library.o $(TEST_DEPS) | deps-test
 	$(2) $(C11) $$< $(1)/library.o -o $$@ -lcmocka -lm -lpthread
 
-$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1) deps-test
+$(INSIDE:%=$(1)/%): $(1)/%: tests/unit/%.c $(TEST_DEPS) | $(1) deps-test
 	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
 endef
 
@@ -63,36 +63,36 @@ $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $
 $(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
-test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
-	@CC="$(CC)" CXX="$(CXX)" sh tests/compile.sh $(B)/headers quick
+test-headers: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
+	@CC="$(CC)" CXX="$(CXX)" sh tests/tools/compile.sh $(B)/headers quick
 
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
-test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
-	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
+test-compile: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/tools/compile.sh $(B)/compile
 
 ## test-compile-long: with every language standard at every optimisation
-test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
-	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile_long full
+test-compile-long: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/tools/compile.sh $(B)/compile_long full
 
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
-test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
-	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+test-namespace: tests/tools/namespace.sh sampling.h sampling_gpu.h | $(B)
+	@CC="$(CC)" sh tests/tools/namespace.sh $(B)/namespace
 
 ## test-public: test_nomem.c calls every public function
 test-public:
-	@sh tests/public.sh
+	@sh tests/tools/public.sh
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
-test-demo: tests/demo.sh $(B)/tales
-	@sh tests/demo.sh ./$(B)/tales $(B)/demo
+test-demo: tests/ship/demo.sh $(B)/tales
+	@sh tests/ship/demo.sh ./$(B)/tales $(B)/demo
 
 ## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
-test-readme: tests/readme.sh tests/blocks.awk $(wildcard tests/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
-	@CC="$(CC)" CXX="$(CXX)" sh tests/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
-test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wildcard bench/cmake/*) lib man
-	@CC="$(CC)" sh tests/package.sh $(B)/package
+test-package: tests/ship/package.sh tests/tools/blocks.awk README.md bench/README.md $(wildcard src/package/*) lib man
+	@CC="$(CC)" sh tests/ship/package.sh $(B)/package
 
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)
@@ -101,12 +101,12 @@ $(B)/koffi: | $(B)
 	  { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1; touch $@; }
 
 ## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
-test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
-	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+test-bindings: $(wildcard tests/ship/bindings/* src/bindings/*) $(B)/libsampling.so $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
-test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B) deps-test
-	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
+test-math: tests/tools/math_matrix.sh tests/unit/test_math.c $(TEST_DEPS) | $(B) deps-test
+	@COMPILERS="$(COMPILERS)" sh tests/tools/math_matrix.sh $(B)/math
 
 # The tests that play a part in make test, in full.
 FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
@@ -132,7 +132,7 @@ VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test
 
 # TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
 THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread $(INCLUDE)
-THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
+THREADS_DEPS := tests/unit/threads.c sampling_gpu.h $(TEST_DEPS)
 $(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
 	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
 $(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
@@ -156,10 +156,10 @@ $(B)/%.valgrind: $(B)/% | deps-valgrind
 	$(call stamp,SAMP_TEST_QUICK=2 valgrind -q --error-exitcode=9 --leak-check=full ./$<,$* (valgrind))
 
 ## test-arm64: the fast path, batches and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
-test-arm64: tests/test_fast.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) | $(B)
-	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_arm64 -lm -lpthread
-	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_batch.c -o $(B)/batch_arm64 -lm -lpthread
-	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
+test-arm64: tests/unit/test_fast.c tests/unit/test_batch.c tests/unit/test_math.c $(TEST_DEPS) | $(B)
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/unit/test_fast.c -o $(B)/fast_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/unit/test_batch.c -o $(B)/batch_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/unit/test_math.c -o $(B)/math_arm64 -lm
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
 	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/fast_arm64 sums_in_order
@@ -170,41 +170,41 @@ test-generic: $(B)/plain/test_fast $(B)/plain/test_batch
 	@for t in test_fast test_batch; do ./$(B)/plain/$$t > $(B)/plain/$$t.log 2>&1 || { cat $(B)/plain/$$t.log; exit 1; }; \
 	  grep -q ' generic' $(B)/plain/$$t.log && echo "== $$t (generic)" || exit 1; done
 
-$(B)/plain/%: tests/%.c $(TEST_DEPS) | $(B)/plain
+$(B)/plain/%: tests/unit/%.c $(TEST_DEPS) | $(B)/plain
 	$(CC) -O2 $(C11) -DSAMP_NO_SIMD $< -o $@ -lcmocka -lm -lpthread
 
 ## test-flags: whatever a compiler's flags: refused, SAMP_E_UNSUPPORTED or the same tokens; the fast path with contraction
-test-flags: tests/flags.sh tests/test_fast.c tests/ports/digest.c $(TEST_DEPS) | $(B)
-	@COMPILERS="$(COMPILERS)" sh tests/flags.sh $(B)/flags short
+test-flags: tests/tools/flags.sh tests/unit/test_fast.c tests/ship/ports/digest.c $(TEST_DEPS) | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/tools/flags.sh $(B)/flags short
 	@set -e; for c in $(COMPILERS); do \
-	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) $(INCLUDE) -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
+	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) $(INCLUDE) -DSAMP_TEST_PLAIN tests/unit/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
 	  SAMP_TEST_QUICK=1 ./$(B)/fast_flags > $(B)/fast_flags.log || { tail -n 20 $(B)/fast_flags.log; exit 1; }; \
 	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
 
 ## test-flags-long: each flag by itself, with gcc 11 and 12 and every clang that Debian has (installs them)
 test-flags-long: deps-compilers | $(B)
 	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
-	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
+	  command -v $$c > /dev/null && echo $$c; done)" sh tests/tools/flags.sh $(B)/flags_long full
 
-## lint: static analysis: clang-tidy, cppcheck, gcc -fanalyzer and clang --analyze find nothing (tests/lint.sh)
+## lint: static analysis: clang-tidy, cppcheck, gcc -fanalyzer and clang --analyze find nothing (tests/tools/lint.sh)
 lint: | $(B)
-	@sh tests/lint.sh $(B)/lint
+	@sh tests/tools/lint.sh $(B)/lint
 
 ## lint-long: the analyzers look at more paths
 lint-long: | $(B)
-	@sh tests/lint.sh $(B)/lint_long full
+	@sh tests/tools/lint.sh $(B)/lint_long full
 
 ## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
 cover: | $(B)
-	@python3 tests/cover.py $(B)/cover $(ARGS)
+	@python3 tests/tools/cover.py $(B)/cover $(ARGS)
 
 ## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --light"; hours, goes on where it was)
 mutate: | $(B)
-	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+	@python3 tests/tools/mutate.py $(B)/mutate $(ARGS)
 
 ## test-mutants: the tests of the fast path catch broken kernels
-test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
-	@CC="$(CC)" sh tests/mutate_kernels.sh
+test-mutants: tests/tools/mutate_kernels.sh tests/unit/test_fast.c $(TEST_DEPS) | $(B)
+	@CC="$(CC)" sh tests/tools/mutate_kernels.sh
 
 ## test-fast-long: 300,000 other random chains than those of make test, fast path against definition
 test-fast-long: $(B)/test_fast
@@ -221,7 +221,7 @@ test-schemas: $(B)/schema_files
 
 ## test-schema-suite: the same with the official test suite of JSON schema (draft 4 from npm; 7 and 2020-12 from Debian)
 test-schema-suite: $(B)/schema_files
-	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
+	@CC="$(CC)" sh tests/schema/schema_suite.sh ./$< $(B)/suite
 
 ## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
 test-schemas-ajv: $(B)/schema_walks | deps-npm
@@ -230,12 +230,12 @@ test-schemas-ajv: $(B)/schema_walks | deps-npm
 	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 \
 	  > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
 	@./$< 1000 $(or $(WALKS),10) $(B)/schemas.jsonl > $(B)/schema_walks.jsonl
-	@node tests/schema_ajv.mjs $(B)/ajv/node_modules $(B)/schema_walks.jsonl
+	@node tests/schema/schema_ajv.mjs $(B)/ajv/node_modules $(B)/schema_walks.jsonl
 
-$(B)/schema_walks: tests/schema_walks.c tests/schema_cases.h tests/source.h sampling.h | $(B)
+$(B)/schema_walks: tests/schema/schema_walks.c tests/support/schema_cases.h tests/support/source.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-$(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
+$(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h tests/support/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
@@ -255,7 +255,7 @@ fuzz/shard_merge: RANDOM_INPUTS := 230000
 
 # those that take longer to compile than to run
 $(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
-$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/test_batch.c
+$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/unit/test_batch.c
 
 ## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
 fuzz-regress: $(FUZZERS:%=fuzz/%)
@@ -280,44 +280,44 @@ $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: deps-npm | $(B)
-	@CC="$(CC)" sh tests/parity/run.sh
+	@CC="$(CC)" sh tests/ship/parity/run.sh
 
 parity-small: | $(B)
-	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
+	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/ship/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): bench/README.md
 llama: $(B)/libsampling_llama.so
 
-$(B)/libsampling_llama.so: bench/llama_standin.c sampling.h | $(B)
+$(B)/libsampling_llama.so: bench/llama/llama_standin.c sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wl,-Bsymbolic -I. $< -o $@ -lm -ldl -lpthread
 
 ## test-llama: llama.cpp programs (node-llama-cpp, libllama) say the same with it and without; fetches them with npm
 test-llama: deps-npm llama
-	@CC="$(CC)" sh tests/llama/run.sh test
+	@CC="$(CC)" sh tests/ship/llama/run.sh test
 
 # in make ci, where nothing may be fetched perhaps: then it says SKIPPED
 test-llama-if-there: llama
-	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+	@CC="$(CC)" sh tests/ship/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
 bench-llama: deps-npm llama
-	@CC="$(CC)" sh tests/llama/run.sh bench
+	@CC="$(CC)" sh tests/ship/llama/run.sh bench
 
 GRAMMAR_MASKS ?= 95000
 LLAMA3_MASKS ?= 5000
 ## parity-grammar: the tokens llama.cpp's grammars allow: GRAMMAR_MASKS of the story model's, LLAMA3_MASKS of Llama 3's (npm)
 parity-grammar: $(B)/parity_grammar $(B)/llama3.bin
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && mkdir -p $(B)/parity/llama3 || exit $$?; \
+	@library=$$(sh tests/ship/parity/fetch.sh $(B)/parity) && mkdir -p $(B)/parity/llama3 || exit $$?; \
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) --grammars 300 $(ARGS) && \
 	 ./$< "$$library" $(B)/llama3.bin $(B)/parity/llama3 --pieces --masks $(LLAMA3_MASKS) --grammars 300 $(ARGS)
 
 # without npm, or where the library is not for this machine, it says "skipped"
 parity-grammar-small: $(B)/parity_grammar
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && \
+	@library=$$(sh tests/ship/parity/fetch.sh $(B)/parity) && \
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
-$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+$(B)/parity_grammar: tests/ship/parity/grammar.c tests/ship/parity/grammars.h tests/ship/parity/grammar_peer.h tests/ship/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm -ldl
 
 # As root too; three ranks on a machine of two cores, in containers that let no process read another's memory
@@ -335,20 +335,20 @@ bench-mpi: deps-mpi
 	@$(MAKE) --no-print-directory $(B)/shard_mpi
 	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
 
-$(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
+$(B)/shard_mpi: bench/shards/shard_mpi.c tests/support/floats.h tests/support/source.h sampling.h tests/data/real_rows.f16 | $(B)
 	mpicc -O2 -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 ## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
 test-play: deps-play
 	@$(MAKE) --no-print-directory $(PLAY)/index.html $(B)/libsampling.a
-	@CC="$(CC)" node tests/play/test.mjs $(PLAY) $(ARGS)
+	@CC="$(CC)" node tests/ship/play/test.mjs $(PLAY) $(ARGS)
 
 # ---- ports ----
 
 # WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
 WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) $(INCLUDE) -D_WASI_EMULATED_PROCESS_CLOCKS
 WASM_LIBS = -lm -lwasi-emulated-process-clocks
-WASM_RUN = node tests/ports/wasi.mjs
+WASM_RUN = node tests/ship/ports/wasi.mjs
 
 ## bench-wasm: greedy, default and temperature under WebAssembly (node), with its SIMD and without (ARGS="--case top_p")
 bench-wasm: deps-npm $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
@@ -357,52 +357,52 @@ bench-wasm: deps-npm $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
 
 ## test-digest: the same tokens as ever on this machine, with each of its instruction sets
 test-digest: $(B)/digest
-	@sh tests/ports/check.sh "$$(uname -m)" ./$(B)/digest
+	@sh tests/ship/ports/check.sh "$$(uname -m)" ./$(B)/digest
 
-$(B)/digest: tests/ports/digest.c sampling.h | $(B)
+$(B)/digest: tests/ship/ports/digest.c sampling.h | $(B)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
 
 ## test-ports: the quick start, the vectors, random chains and the digest on every machine that Debian can compile for
 test-ports: deps-ports | $(B)
-	@sh tests/ports/ports.sh $(B)/ports full $(ARGS)
+	@sh tests/ship/ports/ports.sh $(B)/ports full $(ARGS)
 
 # what of it make ci plays
 test-ports-short: | $(B)
-	@sh tests/ports/ports.sh $(B)/ports_short short
+	@sh tests/ship/ports/ports.sh $(B)/ports_short short
 
 ## test-msvc: syntax for Windows with Microsoft's library, as clang takes it, and as cl.exe should
-test-msvc: tests/ports/msvc.sh sampling.h | $(B)
-	@sh tests/ports/msvc.sh $(B)/msvc
+test-msvc: tests/ship/ports/msvc.sh sampling.h | $(B)
+	@sh tests/ship/ports/msvc.sh $(B)/msvc
 
-## test-wasm: the same tokens under WebAssembly as everywhere (tests/ports/digest.c)
+## test-wasm: the same tokens under WebAssembly as everywhere (tests/ship/ports/digest.c)
 test-wasm: $(B)/wasm/digest_simd.wasm $(B)/wasm/digest.wasm
-	@sh tests/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
-	@sh tests/ports/check.sh "wasm32 -msimd128" $(WASM_RUN) $(B)/wasm/digest_simd.wasm
+	@sh tests/ship/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
+	@sh tests/ship/ports/check.sh "wasm32 -msimd128" $(WASM_RUN) $(B)/wasm/digest_simd.wasm
 
-$(B)/wasm/%.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
+$(B)/wasm/%.wasm: bench/cpu/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%_simd.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
+$(B)/wasm/%_simd.wasm: bench/cpu/%.c bench/bench.h sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
+$(B)/wasm/%.wasm: tests/ship/ports/%.c sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) $< -o $@ $(WASM_LIBS)
 
-$(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm deps-wasm
+$(B)/wasm/%_simd.wasm: tests/ship/ports/%.c sampling.h | $(B)/wasm deps-wasm
 	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
 
 # ---- checks of the text ----
 
 ## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
 toc:
-	@awk -f tests/toc.awk sampling.h sampling_gpu.h
+	@awk -f tests/tools/toc.awk sampling.h sampling_gpu.h
 
 ## budget: what including the header costs: seconds of the compiler, bytes of code (gcc 12, -O2)
 budget: | $(B)
-	@CC=gcc sh tests/budget.sh $(B)/budget
+	@CC=gcc sh tests/tools/budget.sh $(B)/budget
 
 budget-code: | $(B)
-	@sh tests/budget.sh $(B)/budget code
+	@sh tests/tools/budget.sh $(B)/budget code
 
 ## format: apply .clang-format to every C file
 format:

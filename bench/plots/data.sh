@@ -21,7 +21,7 @@ least_of_runs() { # columns of the key, columns of times; a line whose first fie
         END { for (i = 1; i <= n; i++) print line[order[i]] }'
 }
 speed() {
-    library=$(sh tests/parity/fetch.sh "$build/parity")
+    library=$(sh tests/ship/parity/fetch.sh "$build/parity")
     for run in 1 2 3; do
         "$build/bench_peer" "$library" --all --no-arrays --logits peaked --n 32000,64000,128256,262144 --csv "$build/speed$run.raw" || true
         awk -F, -v OFS=, 'NR == 1 { print "case,n_vocab,ours_us,llama_cpp_us,max_pass_us" }

@@ -1,4 +1,4 @@
-# What every sampler does to one row: before in grey, after in blue. Data: bench/panels.c.
+# What every sampler does to one row: before in grey, after in blue. Data: bench/plots/panels.c.
 HEIGHT = 1720
 load "bench/plots/style.gp"
 set datafile separator whitespace

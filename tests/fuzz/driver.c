@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../source.h"
+#include "tests/support/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

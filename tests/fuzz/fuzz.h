@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../source.h"
+#include "tests/support/source.h"
 
 #define MUST(condition)                                                                                              \
     do {                                                                                                             \

@@ -3,7 +3,7 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 #define SAMP_TEST_PLAIN
 #define SAMP_TEST_PARTS
-#include "../test_batch.c"
+#include "tests/unit/test_batch.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

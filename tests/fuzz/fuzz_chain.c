@@ -11,7 +11,7 @@
 #define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
-#include "../case.h"
+#include "tests/support/case.h"
 
 enum { FUZZ_LONGEST = 700, FUZZ_STEPS = 4 };
 

@@ -11,8 +11,8 @@
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 
-#include "../random_grammar.h"
-#include "../small_vocabulary.h"
+#include "tests/support/random_grammar.h"
+#include "tests/support/small_vocabulary.h"
 #include "fuzz.h"
 
 enum { N_MASK = (N_VOCAB + 31) / 32 };

@@ -14,7 +14,7 @@
 #define assert_ok(x)                 MUST((x) == SAMP_OK)
 #define assert_memory_equal(a, b, n) MUST(memcmp(a, b, n) == 0)
 #define test_fail(file, line, ...)   (fprintf(stderr, __VA_ARGS__), abort())
-#include "../kv_model.h"
+#include "tests/support/kv_model.h"
 
 /* What must hold whatever was loaded: the counts are those of the cells, which have a position and a sequence or neither. */
 static void check_cells(const samp_kv *kv)

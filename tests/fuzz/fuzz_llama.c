@@ -7,8 +7,8 @@
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
-#include "../case.h"
-#include "../made_up_llama.h"
+#include "tests/support/case.h"
+#include "tests/support/made_up_llama.h"
 #include "fuzz.h"
 
 enum { N = 6 };

@@ -10,7 +10,7 @@
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
 #include "sampling.h"
-#include "../case.h"
+#include "tests/support/case.h"
 #include "fuzz.h"
 
 enum { FUZZ_LONGEST = 1000, FUZZ_ROWS = 2, FUZZ_RANKS = 2, FUZZ_TOP = 5 };

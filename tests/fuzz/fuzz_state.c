@@ -7,7 +7,7 @@
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
-#include "../case.h"
+#include "tests/support/case.h"
 #include "fuzz.h"
 
 enum { N = 80, ROOM = 1 << 18 };

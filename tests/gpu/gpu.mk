@@ -6,7 +6,7 @@ OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD)
                 -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
 GPU := $(B)/gpu
 PTX := $(GPU)/ptx_emulator
-GPU_DEPS := sampling_gpu.h sampling.h tests/case.h tests/floats.h tests/source.h
+GPU_DEPS := sampling_gpu.h sampling.h tests/support/case.h tests/support/floats.h tests/support/source.h
 
 ## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
 gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
@@ -17,7 +17,7 @@ gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
 $(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
-$(GPU)/bench_gpu: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+$(GPU)/bench_gpu: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) $(INCLUDE) $< -o $@ -lm
 
 ## test-gpu: the same tokens on the device as by definition; exits with 77 and says "no device" if there is none
@@ -36,7 +36,7 @@ bench-gpu-host: $(GPU)/bench_host
 bench-gpu-passes: $(GPU)/bench_host
 	@./$(GPU)/bench_host --passes --host
 
-$(GPU)/bench_host: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+$(GPU)/bench_host: bench/gpu/bench_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O3 $(C11) $< -o $@ -lm
 
 ## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
@@ -69,7 +69,7 @@ $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
 
 # with grammars, which no kernel knows: a program of its own, so that the others need not be compiled with them
-$(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/json_gbnf.h tests/test.h $(GPU_DEPS) | $(GPU)
+$(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/support/json_gbnf.h tests/support/test.h $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
 $(GPU)/grammar.ran: $(GPU)/grammar
 	$(call stamp,./$<,test_grammar_gpu: $(RAN))
@@ -97,7 +97,7 @@ test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
 
 ## deps-gpu: install gcc's offloading compiler for OFFLOAD
 deps-gpu:
-	@sh tests/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
+	@sh tests/tools/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
 
 # The kernels under the sanitizers, and as OpenMP's simd loops in vectors of the host; the device code of both kinds, where its compiler can be had.
 ci-gpu: $(GPU)/san $(GPU)/host_simd

@@ -2,10 +2,10 @@
 # Break the kernels of sampling_gpu.h one by one: test_gpu host must fail each time. Usage: mutate.sh DIR
 set -eu
 dir=$1
-mkdir -p "$dir/mutant/tests/gpu"
+mkdir -p "$dir/mutant/tests/gpu" "$dir/mutant/tests/support"
 cp sampling.h "$dir/mutant/"
 cp tests/gpu/test_gpu.c "$dir/mutant/tests/gpu/"
-cp tests/*.h "$dir/mutant/tests/"
+cp tests/support/*.h "$dir/mutant/tests/support/"
 
 n=0 survived=0
 mutant() { # a text that occurs, what stands there instead

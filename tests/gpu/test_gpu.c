@@ -22,10 +22,10 @@ static int is_hidden(const void *sampler);
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"
-#include "../source.h"
+#include "tests/support/source.h"
 #define CASE_CONSTRAINT mostly_decay
 static samp_sampler *mostly_decay(source *s, size_t n_vocab);
-#include "../case.h"
+#include "tests/support/case.h"
 
 /* Of the constraints only top_p with a decay has a step on a device. */
 static samp_sampler *mostly_decay(source *s, size_t n_vocab)

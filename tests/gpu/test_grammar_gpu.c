@@ -6,8 +6,8 @@
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256 /* so that most rows are longer than a list, with a small vocabulary */
 #include "sampling_gpu.h"
-#include "../json_gbnf.h"
-#include "../test.h"
+#include "tests/support/json_gbnf.h"
+#include "tests/support/test.h"
 
 enum { N_ROWS = 3, N_STEPS = 210, N_BYTES = 256, EOG = 2499, N_VOCAB, N_WORDS = (N_VOCAB + 31) / 32 };
 

@@ -1,0 +1,1381 @@
+/* tales.c -- tell a story: a tiny language model, and every sampler of sampling.h on the command line.
+ *
+ *     cc -O3 bench/demo/tales.c -o tales -lm           or make demo
+ *     ./tales "Once upon a time"
+ *     ./tales --temp 1.2 --min-p 0.1 --seed 7 "The wolf"
+ *     ./tales --show -n 20                        the candidates, and what each sampler made of them
+ *     ./tales --compare --temp 0.5,1.3            two settings side by side
+ *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
+ *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
+ *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
+ *     ./tales --help
+ *
+ * The story goes to stdout, the figures to stderr. The same options give the same story. On a terminal each word
+ * has the colour of its probability, unless NO_COLOR is set. */
+
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, readlink */
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SAMPLING_KV
+#define SAMPLING_GRAMMAR
+#define SAMPLING_CONSTRAINTS
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
+#include "tales_model.h"
+
+/* ==== Options =====================================================================================
+ * One table knows the options: their names (those of llama.cpp), where their values live, and what
+ * --help says. The samplers' settings are samp_settings: the library reads the text and judges the
+ * value; its status names the setting, and the table leads from there back to the option. */
+
+enum { MAX_LISTS = 64, HELP_COLUMN = 31 };
+
+typedef struct {
+    samp_settings *sampling;
+    const char *prompt, *model;   /* model NULL: where it usually is */
+    const char *grammar, *schema; /* files, or NULL */
+    const char *ban;              /* strings with commas between, or NULL */
+    const char *color;
+    size_t length, parallel, best_of, draft, ngram, loop, pause;
+    bool show, compare, verbose, help;
+    const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
+} settings;
+
+typedef enum { FLAG, SIZE, TEXT, NUMBER, REAL, WORD, BIAS } option_kind;
+static const char *const argument[] = { "", "N", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
+
+typedef struct {
+    const char *names[3];
+    option_kind kind;
+    size_t offset;     /* of the value in settings, if there is no field */
+    const char *field; /* what samp_settings calls it, or NULL */
+    const char *help;
+} option;
+
+#define OWN(member)   offsetof(settings, member), NULL
+#define PARAM(member) 0, #member
+
+/* clang-format off */
+static const option options[] = {
+    {{"--prompt", "-p"},  TEXT, OWN(prompt),  "how the story begins; the word --prompt may be left out"},
+    {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; a full context slides"},
+    {{"--parallel"},      SIZE, OWN(parallel),
+                               "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
+    {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
+    {{"--compare"},       FLAG, OWN(compare), "two stories side by side, with two values of a setting: --temp 0.5,1.3"},
+    {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
+    {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
+    {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
+    {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
+    {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
+    {{"--loop-breaker"},  SIZE, OWN(loop),    "what has come N times in a row does not come again; 0 = off"},
+    {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
+    {{"--show"},          FLAG, OWN(show),
+                               "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
+    {{"--pause"},         SIZE, OWN(pause),   "milliseconds that this table stands"},
+    {{"--color"},         TEXT, OWN(color),
+                               "by the model's probability: auto (on a terminal, without NO_COLOR), always, never"},
+    {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
+    {{"--help", "-h"},    FLAG, OWN(help),    "print this"},
+
+    {{"--seed", "-s"},         NUMBER, PARAM(seed),               "the same seed tells the same story"},
+    {{"--rng"},                WORD, PARAM(rng),                "philox, or mt19937: llama.cpp's tokens"},
+    {{"--order", "--samplers", "--sampling-seq"},
+                               TEXT, PARAM(order),
+                               "like \"top_k;top_p;temperature\" or \"kpt\""},
+    {{"--min-keep"},           NUMBER, PARAM(min_keep),           "candidates that samplers leave at least"},
+
+    {{"--temp"},               REAL, PARAM(temp),               "temperature; 0 = always the likeliest"},
+    {{"--dynatemp-range"},     REAL, PARAM(dynatemp_range),     "its swing with the entropy; 0 = off"},
+    {{"--dynatemp-exp"},       REAL, PARAM(dynatemp_exponent),  "how the swing follows the entropy"},
+    {{"--smoothing-factor"},   REAL, PARAM(smoothing_factor),   "bend the logits by their distance squared; 0 = off"},
+    {{"--smoothing-curve"},    REAL, PARAM(smoothing_curve),    "above 1 steeper"},
+    {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N likeliest; 0 = off"},
+    {{"--top-k-ties"},         NUMBER, PARAM(top_k_ties),         "1: and all that equal the last of them"},
+    {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
+    {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
+    {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},
+    {{"--p-less"},             REAL, PARAM(p_less),             "keep p >= X times the sum of p^2; 0 = off"},
+    {{"--epsilon-cutoff"},     REAL, PARAM(epsilon_cutoff),     "keep p >= X; 0 = off"},
+    {{"--eta-cutoff"},         REAL, PARAM(eta_cutoff),         "keep p >= X, or less if many are likely; 0 = off"},
+    {{"--top-h"},              REAL, PARAM(top_h),              "keep the likeliest, to X times the entropy; 1 = off"},
+    {{"--typical"},            REAL, PARAM(typ_p),              "keep the most typical, X together; 1 = off"},
+    {{"--tfs-z"},              REAL, PARAM(tfs_z),              "cut the tail where it flattens; 1 = off"},
+    {{"--top-n-sigma"},        REAL, PARAM(top_n_sigma),        "keep X sigmas from the top; <= 0 = off"},
+    {{"--min-k"},              REAL, PARAM(min_k),              "keep what is above the cliff; X for flat rows; < 0 = off"},
+    {{"--xtc-probability"},    REAL, PARAM(xtc_probability),    "how often the top is excluded; 0 = off"},
+    {{"--xtc-threshold"},      REAL, PARAM(xtc_threshold),      "the top are those with p >= X; > 0.5 = off"},
+
+    {{"--repeat-last-n"},      NUMBER, PARAM(penalty_last_n),     "how far the penalties look; -1 = all"},
+    {{"--repeat-penalty"},     REAL, PARAM(penalty_repeat),     "divides the logit of a repeated token"},
+    {{"--frequency-penalty"},  REAL, PARAM(penalty_freq),       "subtracted for each occurrence; 0 = off"},
+    {{"--presence-penalty"},   REAL, PARAM(penalty_present),    "subtracted once; 0 = off"},
+    {{"--dry-multiplier"},     REAL, PARAM(dry_multiplier),     "\"don't repeat yourself\" penalty; 0 = off"},
+    {{"--dry-base"},           REAL, PARAM(dry_base),           "its growth with each token repeated"},
+    {{"--dry-allowed-length"}, NUMBER, PARAM(dry_allowed_length), "repetitions shorter than N are free"},
+    {{"--dry-penalty-last-n"}, NUMBER, PARAM(dry_penalty_last_n), "how far it looks; -1 = all"},
+    {{"--dry-sequence-breaker"}, TEXT, PARAM(dry_breakers),
+                               "ends a repetition; may come again; replaces \\n : \" * (\"none\": none)"},
+
+    {{"--mirostat"},           NUMBER, PARAM(mirostat),           "1, 2: steer the surprise instead; 0 = off"},
+    {{"--mirostat-ent"},       REAL, PARAM(mirostat_tau),       "the surprise to aim at, in bits"},
+    {{"--mirostat-lr"},        REAL, PARAM(mirostat_eta),       "how fast it is steered"},
+    {{"--adaptive-target"},    REAL, PARAM(adaptive_target),    "the probability to prefer; < 0 = off"},
+    {{"--adaptive-decay"},     REAL, PARAM(adaptive_decay),     "how long past choices count"},
+    {{"--logit-bias"},         BIAS, PARAM(logit_bias),
+                               "591+2, or 591-inf to ban; may come again (ids: see --show)"},
+};
+/* clang-format on */
+
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+/* False after a message. Free sampling with samp_settings_free. */
+static bool default_settings(settings *set)
+{
+    memset(set, 0, sizeof *set);
+    set->prompt = "Once upon a time";
+    set->color = "auto";
+    set->length = set->pause = 200;
+    set->parallel = set->best_of = 1;
+    set->sampling = samp_settings_new();
+    if (set->sampling && samp_settings_set(set->sampling, "seed", "42", NULL) == SAMP_OK) return true;
+    fprintf(stderr, "tales: not enough memory\n");
+    return false;
+}
+
+/* By the first n bytes of a text. */
+static const option *find_option(const char *name, size_t n)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        for (int k = 0; k < 3 && options[i].names[k]; k++)
+            if (strlen(options[i].names[k]) == n && strncmp(options[i].names[k], name, n) == 0) return &options[i];
+    }
+    return NULL;
+}
+
+static const option *option_of_field(const char *field)
+{
+    for (int i = 0; field && i < N_OPTIONS; i++)
+        if (options[i].field && strcmp(options[i].field, field) == 0) return &options[i];
+    return NULL;
+}
+
+/* The value between two texts; nothing where there is none. */
+static void print_value(FILE *to, const option *o, const settings *set, const char *before, const char *after)
+{
+    const void *value = (const char *)set + o->offset;
+    char buf[256] = "";
+    const char *text = buf;
+    if (o->field)
+        samp_settings_get(set->sampling, o->field, buf, sizeof buf);
+    else if (o->kind == SIZE)
+        snprintf(buf, sizeof buf, "%zu", *(const size_t *)value);
+    else if (o->kind == TEXT)
+        memcpy(&text, value, sizeof text);
+    if (text && *text) fprintf(to, "%s%s%s", before, text, after);
+}
+
+static void print_option(FILE *to, const option *o, const settings *set)
+{
+    int n = 0;
+    for (int k = 0; k < 3 && o->names[k]; k++) n += fprintf(to, k ? ", %s" : "  %s", o->names[k]);
+    n += fprintf(to, " %s", argument[o->kind]);
+    if (n >= HELP_COLUMN) n = fprintf(to, "\n") - 1;
+    fprintf(to, "%*s%s", HELP_COLUMN - n, "", o->help);
+    print_value(to, o, set, " [", "]");
+    fputc('\n', to);
+}
+
+static void print_help(void)
+{
+    settings set;
+    if (!default_settings(&set)) return;
+    puts("usage: tales [options] [prompt]\n");
+    for (int i = 0; i < N_OPTIONS; i++) {
+        if (options[i].field && (i == 0 || !options[i - 1].field)) putchar('\n');
+        print_option(stdout, &options[i], &set);
+    }
+    samp_settings_free(set.sampling);
+}
+
+/* What a status means for an option: what would be right, if the library can tell. The next call overwrites it. */
+static const char *wants(const option *o, int status)
+{
+    static char text[512];
+    const char *why = status == SAMP_E_FORMAT ? "" : samp_strerror(status);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%sit takes ", why, *why ? "; " : "");
+    bool told = (status == SAMP_E_FORMAT || status == SAMP_E_RANGE || status == SAMP_E_NAN) &&
+                samp_settings_takes(o->field, text + n, sizeof text - n) >= 0;
+    return told ? text : samp_strerror(status);
+}
+
+/* The parsers return NULL, or what is wrong with the text. They judge its form, not the value. */
+
+static const char *parse_size(const char *text, size_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (end == text || *end || strspn(text, "0123456789") != strlen(text)) return "not a whole number from 0 up";
+    if (errno || n > SIZE_MAX) return "too large";
+    *out = (size_t)n;
+    return NULL;
+}
+
+static const char *parse_value(const option *o, const char *text, settings *set)
+{
+    void *value = (char *)set + o->offset;
+    if (o->field) {
+        int status = samp_settings_set(set->sampling, o->field, text, NULL);
+        return status == SAMP_OK ? NULL : wants(o, status);
+    }
+    if (o->kind == SIZE) return parse_size(text, (size_t *)value);
+    if (o->kind == FLAG)
+        *(bool *)value = true;
+    else
+        memcpy(value, &text, sizeof text);
+    return NULL;
+}
+
+/* A setting of the samplers may be a list, with commas between; the stories take its values in turn. */
+static bool may_be_list(const option *o)
+{
+    return o->field && (o->kind == NUMBER || o->kind == REAL || o->kind == WORD);
+}
+
+static size_t list_length(const char *list)
+{
+    size_t n = 1;
+    for (const char *c = list; *c; c++) n += *c == ',';
+    return n;
+}
+
+/* Value number k (of so many that are taken in turn) of a list. */
+static const char *parse_item(const option *o, const char *list, size_t k, settings *set)
+{
+    char text[64];
+    for (k %= list_length(list); k > 0; k--) list = strchr(list, ',') + 1;
+    size_t n = strcspn(list, ",");
+    if (n >= sizeof text) return "too long";
+    memcpy(text, list, n);
+    text[n] = 0;
+    return parse_value(o, text, set);
+}
+
+static const char *parse_list(const option *o, const char *list, settings *set)
+{
+    const char *error = NULL;
+    for (size_t n = list_length(list); n-- > 0 && !error;)
+        error = parse_item(o, list, n, set); /* the first one comes last, and stays */
+    set->lists[o - options] = list;
+    return error;
+}
+
+/* False after a message. "--name value" and "--name=value" are the same. */
+static bool parse_options(int argc, char **argv, settings *set)
+{
+    bool have_prompt = false;
+    for (int i = 1; i < argc; i++) {
+        bool named = argv[i][0] == '-';
+        const char *name = named ? argv[i] : "--prompt", *value = named ? "" : argv[i], *error = NULL;
+        const char *equals = strncmp(name, "--", 2) == 0 ? strchr(name, '=') : NULL;
+        size_t n = equals ? (size_t)(equals - name) : strlen(name);
+        const option *o = find_option(name, n);
+        if (!o)
+            error = "no such option; --help lists them";
+        else if (equals && o->kind == FLAG)
+            error = "takes no value";
+        else if (equals)
+            value = equals + 1;
+        else if (named && o->kind != FLAG) {
+            if (++i < argc)
+                value = argv[i];
+            else
+                error = "needs a value";
+        }
+        if (!error && !o->field && o->offset == offsetof(settings, prompt)) {
+            if (have_prompt) error = "a second prompt (quotes missing?)";
+            have_prompt = true;
+        }
+        if (!error && o->field) set->lists[o - options] = NULL; /* the last one counts */
+        if (!error)
+            error = may_be_list(o) && strchr(value, ',') ? parse_list(o, value, set) : parse_value(o, value, set);
+        if (error) {
+            fprintf(stderr, "tales: %.*s%s%s: %s\n", (int)n, name, *value ? " " : "", value, error);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ==== A sampler of our own: the probe =============================================================
+ * It changes nothing. It stands behind a built-in sampler and counts the candidates that are left;
+ * the one at the chain's end, behind the sampler that selects, also notes the best of them. */
+
+enum { N_BEST = 5 };
+
+typedef struct {
+    bool at_end, listed;          /* listed: the sampler before it has removed some, now or earlier */
+    size_t left;                  /* candidates that are not masked */
+    samp_token_data best[N_BEST]; /* likeliest first, p = softmax of the logits left */
+    int n_best;
+    samp_token_data selected;
+} probe;
+
+static void probe_rank(probe *p, const samp_token_data_array *cur)
+{
+    p->n_best = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data d = cur->data[i];
+        if (d.logit == -INFINITY || (p->n_best == N_BEST && d.logit <= p->best[N_BEST - 1].logit)) continue;
+        int at = p->n_best < N_BEST ? p->n_best++ : N_BEST - 1;
+        for (; at > 0 && p->best[at - 1].logit < d.logit; at--) p->best[at] = p->best[at - 1];
+        p->best[at] = d;
+    }
+    float max = p->best[0].logit, sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) sum += expf(cur->data[i].logit - max);
+    for (int i = 0; i < p->n_best; i++) p->best[i].p = expf(p->best[i].logit - max) / sum;
+    p->selected = cur->data[cur->selected];
+    p->selected.p = expf(p->selected.logit - max) / sum;
+}
+
+static int probe_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    probe *p = s->ctx;
+    p->left = 0;
+    for (size_t i = 0; i < cur->size; i++) p->left += cur->data[i].logit != -INFINITY;
+    if (!p->at_end) return SAMP_OK;
+    if (p->left == 0 || cur->selected < 0) return SAMP_E_EMPTY;
+    probe_rank(p, cur);
+    return SAMP_OK;
+}
+
+static samp_sampler *probe_init(bool at_end);
+
+static const char *probe_name(const samp_sampler *s)
+{
+    (void)s;
+    return "probe";
+}
+static samp_sampler *probe_clone(const samp_sampler *s) { return probe_init(((probe *)s->ctx)->at_end); }
+static void probe_free(samp_sampler *s) { free(s->ctx); }
+
+static const samp_sampler_i probe_interface = {
+    .name = probe_name,
+    .apply = probe_apply,
+    .clone = probe_clone,
+    .free = probe_free,
+};
+
+static samp_sampler *probe_init(bool at_end)
+{
+    probe *p = calloc(1, sizeof *p);
+    if (!p) return NULL;
+    p->at_end = at_end;
+    samp_sampler *s = samp_init_custom(&probe_interface, p);
+    if (!s) free(p);
+    return s;
+}
+
+/* Moves the samplers of a chain into a new one, with a probe behind each. */
+static samp_sampler *with_probes(samp_sampler *plain, samp_rng_kind rng)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_set_rng(chain, rng); /* a chain gives its random source to what is added */
+    while (samp_chain_n(plain) > 0) {
+        samp_chain_add(chain, samp_chain_remove(plain, 0));
+        samp_chain_add(chain, probe_init(samp_chain_n(plain) == 0));
+    }
+    samp_free(plain);
+    return chain;
+}
+
+/* ln softmax(logits)[token]; logits: [n] */
+static double logprob(const float *logits, int n, samp_token token)
+{
+    float max = logits[0];
+    double sum = 0.0;
+    for (int i = 1; i < n; i++)
+        if (logits[i] > max) max = logits[i];
+    for (int i = 0; i < n; i++) sum += exp((double)(logits[i] - max));
+    return (double)(logits[token] - max) - log(sum);
+}
+
+/* ==== The page ====================================================================================
+ * Pieces arrive as parts of words; words leave when they are complete, and lines are broken between
+ * them. */
+
+enum { PAGE_WIDTH = 78 };
+
+/* Colours of the terminal's own palette, which it keeps legible: how likely the model found a token. */
+static const struct {
+    double p; /* at least */
+    const char *escape, *name;
+} shades[] = { { 0.5, "", "plain 50 %" },
+               { 0.2, "\033[32m", "green 20 %" },
+               { 0.05, "\033[36m", "cyan 5 %" },
+               { 0.01, "\033[33m", "yellow 1 %" },
+               { 0.0, "\033[31m", "red less likely" } };
+enum { N_SHADES = sizeof shades / sizeof *shades };
+
+typedef struct {
+    FILE *to;
+    int width;
+    char word[PAGE_WIDTH];
+    unsigned char shade[PAGE_WIDTH]; /* of each byte of the word */
+    int length, column;
+    bool space, paragraph; /* what stands before the word */
+    bool raw;              /* no words and no lines: every byte as it is */
+} page;
+
+static void page_begin(page *pg, FILE *to, int width, bool raw)
+{
+    memset(pg, 0, sizeof *pg);
+    pg->to = to;
+    pg->width = width;
+    pg->raw = raw;
+}
+
+static bool begins_character(char byte) { return ((unsigned char)byte & 0xc0) != 0x80; }
+
+/* Bytes with their shades; none is left on behind them, and none changes within a character. */
+static void write_shaded(FILE *to, const char *text, const unsigned char *shade, size_t n)
+{
+    for (size_t i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && (shade[next] == shade[i] || !begins_character(text[next]));) next++;
+        const char *escape = shades[shade[i]].escape;
+        fprintf(to, "%s%.*s%s", escape, (int)(next - i), text + i, *escape ? "\033[0m" : "");
+    }
+}
+
+static void page_flush(page *pg)
+{
+    if (pg->length == 0) return;
+    if (pg->paragraph) {
+        fputs(pg->column ? "\n\n" : "", pg->to);
+        pg->column = 0;
+    } else if (pg->column + pg->space + pg->length > pg->width) {
+        putc('\n', pg->to);
+        pg->column = 0;
+    } else if (pg->space && pg->column) {
+        putc(' ', pg->to);
+        pg->column++;
+    }
+    write_shaded(pg->to, pg->word, pg->shade, (size_t)pg->length);
+    fflush(pg->to);
+    pg->column += pg->length;
+    pg->length = 0;
+    pg->space = pg->paragraph = false;
+}
+
+/* As it is, but that a line of the page's width ends. */
+static void page_write_raw(page *pg, const char *piece, size_t length, unsigned char shade)
+{
+    unsigned char all[UINT8_MAX];
+    memset(all, shade, sizeof all);
+    for (size_t i = 0, next; i < length; i = next) {
+        for (next = i; next < length; next++) {
+            bool full = pg->column == pg->width && piece[next] != '\n' && begins_character(piece[next]);
+            if (full) break;
+            pg->column = piece[next] == '\n' ? 0 : pg->column + begins_character(piece[next]);
+        }
+        write_shaded(pg->to, piece + i, all, next - i);
+        if (next == length) break;
+        putc('\n', pg->to);
+        pg->column = 0;
+    }
+    fflush(pg->to);
+}
+
+static void page_write(page *pg, const tales_model *m, samp_token token, unsigned char shade)
+{
+    size_t length;
+    const char *piece = tales_piece(m, token, &length);
+    if (pg->raw) {
+        page_write_raw(pg, piece, length, shade);
+        return;
+    }
+    for (size_t i = 0; i < length; i++) {
+        bool space = (unsigned char)piece[i] <= ' '; /* control bytes too: spare the terminal */
+        if (space || pg->length == pg->width) page_flush(pg);
+        pg->shade[pg->length] = shade;
+        if (space)
+            pg->space = true;
+        else
+            pg->word[pg->length++] = piece[i];
+    }
+    if (token == TALES_END) {
+        page_flush(pg);
+        pg->paragraph = true;
+    }
+}
+
+/* Ends the last line. */
+static void page_end(page *pg)
+{
+    page_flush(pg);
+    putc('\n', pg->to);
+    page_begin(pg, pg->to, pg->width, pg->raw);
+}
+
+/* Is stdout a terminal that moves its cursor and knows colours? */
+static bool on_terminal(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+static bool wants_colours(const char *when)
+{
+    const char *no = getenv("NO_COLOR");
+    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    return on_terminal() && !(no && *no);
+}
+
+/* ==== --show ====================================================================================== */
+
+enum { QUOTED = 32 };
+
+/* A token's text in quotes, with what is not printable ASCII as \xNN. -> out [QUOTED] */
+static const char *quoted(const tales_model *m, samp_token token, char *out)
+{
+    size_t length;
+    const char *piece = tales_piece(m, token, &length);
+    if (length == 0) return token == TALES_END ? "(end)" : "(begin)";
+    int n = sprintf(out, "\"");
+    for (size_t i = 0; i < length && n < QUOTED - 6; i++) {
+        unsigned char c = (unsigned char)piece[i];
+        n += sprintf(out + n, c >= ' ' && c <= '~' ? "%c" : "\\x%02x", c);
+    }
+    sprintf(out + n, "\"");
+    return out;
+}
+
+/* How likely the model found a token: an index of shades. */
+static unsigned char shade_of(double p)
+{
+    unsigned char shade = 0;
+    while (p < shades[shade].p) shade++;
+    return shade;
+}
+
+/* model: its probability before all samplers; d has the one that is left for the draw. */
+static void show_candidate(FILE *to, const tales_model *m, const samp_token_data *d, double model, bool chosen,
+                           bool colours)
+{
+    static const char bar[] = "##############################";
+    char text[QUOTED];
+    const char *escape = colours ? shades[shade_of(model)].escape : "";
+    fprintf(to, "  %s %s%-18s%s %5d  %6.2f %%  %6.2f %%  %.*s\n", chosen ? "->" : "  ", escape,
+            quoted(m, d->id, text), *escape ? "\033[0m" : "", (int)d->id, 100.0 * model, 100.0 * (double)d->p,
+            (int)(0.5 + (double)d->p * (sizeof bar - 1)), bar);
+}
+
+/* What the probe at the chain's end saw: the best candidates, and the one that was selected. row: [n_vocab] what the
+ * model said. Returns how many lines it takes. */
+static int show_candidates(FILE *to, const tales_model *m, const samp_sampler *chain, const float *row, bool colours)
+{
+    const probe *p = samp_chain_get(chain, samp_chain_n(chain) - 1)->ctx;
+    bool seen = false;
+    int lines = 1;
+    fprintf(to, "     %-18s %5s  %8s  %8s\n", "token", "id", "model", "left");
+    for (int i = 0; i <= p->n_best; i++) {
+        const samp_token_data *d = i < p->n_best ? &p->best[i] : &p->selected;
+        if (i == p->n_best && seen) break;
+        bool chosen = d->id == p->selected.id;
+        show_candidate(to, m, d, exp(logprob(row, m->n_vocab, d->id)), chosen, colours);
+        seen = seen || chosen;
+        lines++;
+    }
+    return lines;
+}
+
+/* Reads what the probes saw of the last token. */
+static void show_step(FILE *to, const tales_model *m, const samp_sampler *chain, size_t number, const float *row,
+                      bool colours)
+{
+    size_t left = (size_t)m->n_vocab;
+    fprintf(to, "%zu.", number);
+    for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
+        const probe *p = samp_chain_get(chain, i)->ctx;
+        if (p->left < left) fprintf(to, " %s -%zu,", samp_name(samp_chain_get(chain, i - 1)), left - p->left);
+        left = p->left;
+    }
+    fprintf(to, " left %zu of %d\n", left, m->n_vocab);
+    show_candidates(to, m, chain, row, colours);
+    putc('\n', to);
+    fflush(to);
+}
+
+/* The same as a table that keeps its place: a sampler that has removed candidates once stays in it, and there is room for
+ * a token that is not among the best. */
+static void show_table(FILE *to, const tales_model *m, const samp_sampler *chain, const float *row, bool colours)
+{
+    size_t left = (size_t)m->n_vocab;
+    fprintf(to, "     %-18s %15s  %8s\n     %-18s %15s  %8zu\n", "sampler", "removes", "leaves", "(the model)", "",
+            left);
+    for (int32_t i = 1; i < samp_chain_n(chain); i += 2) {
+        probe *p = samp_chain_get(chain, i)->ctx;
+        p->listed = p->listed || p->left < left;
+        if (p->listed)
+            fprintf(to, "     %-18s %15zu  %8zu\n", samp_name(samp_chain_get(chain, i - 1)), left - p->left, p->left);
+        left = p->left;
+    }
+    putc('\n', to);
+    for (int lines = show_candidates(to, m, chain, row, colours); lines < N_BEST + 3; lines++) putc('\n', to);
+}
+
+/* ---- the line that says how far it is, and Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C ends the stories where they are, a second one the program. */
+static void catch_interrupt(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
+}
+
+typedef struct {
+    bool on, shown;
+    double begin, last;
+} progress;
+
+static double now(void);
+
+/* On a terminal that sees no story grow: after a second, and then five times a second. */
+static void progress_step(progress *pr, size_t done, size_t of)
+{
+    double t = now();
+    if (!pr->on || t - pr->begin < 1.0 || t - pr->last < 0.2) return;
+    pr->last = t;
+    pr->shown = true;
+    fprintf(stderr, "\r%zu of %zu tokens, %.0f tokens/s\033[K", done, of, (double)done / (t - pr->begin));
+    fflush(stderr);
+}
+
+static void progress_end(progress *pr)
+{
+    if (pr->shown) fprintf(stderr, "\r\033[K");
+    pr->shown = false;
+}
+
+/* ==== The stories =================================================================================
+ * All of them live in one cache. The prompt is read once and forked; then each step of the model reads
+ * one batch, in which every story has its last token and, behind it, what it guesses will follow.
+ * samp_verify keeps as much of the guess as is right, and the rest is rolled back, so the stories are
+ * those that there would be without guesses. A story that has filled the context forgets its older
+ * half, and the rest moves down. */
+
+enum { MAX_STORIES = 64, MAX_DRAFT = 16, LONGEST = 1 << 28 };
+
+typedef struct {
+    samp_sampler *chain;
+    uint64_t seed;
+    samp_token *ids;      /* the prompt's, then the story's own */
+    unsigned char *shade; /* of each */
+    int n, end;           /* how many there are, and are to be */
+    int pos;              /* the next token's position in the cache */
+    samp_token draft[MAX_DRAFT];
+    int n_draft;
+    double logprob; /* of its tokens by the model alone, nats */
+} story;
+
+typedef struct {
+    size_t tokens, steps;   /* added; batches that the model read, the prompt among them */
+    size_t drafted, agreed; /* tokens guessed, and those that were right */
+    double sampling, model; /* seconds, the prompt aside */
+} figures;
+
+typedef struct {
+    tales_model *m;
+    samp_kv *kv;
+    samp_grammar *grammar; /* of all stories, or NULL; then they begin behind the prompt, and end with it */
+    samp_vocab_index *index;
+    story stories[MAX_STORIES];
+    int n_stories, n_prompt;
+    float *logits;      /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
+    bool colours, live; /* live: --show on a terminal, */
+    char *table;        /* the last token's there, */
+    int drawn;          /* and the lines above the cursor that the next one is drawn over */
+    progress pr;
+    page pg;
+    figures f;
+} library;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static const char *vocab_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    return tales_piece(vocab->user, token, n_bytes);
+}
+
+/* Guesses that the story repeats itself: what followed when its last three tokens stood there before, or
+ * its last two, or the last. -> s->draft */
+static void guess(story *s, int most)
+{
+    s->n_draft = 0;
+    if (most == 0) return;
+    for (int length = 3; length >= 1; length--) {
+        for (int at = s->n - 1; at >= length; at--) {
+            size_t bytes = (size_t)length * sizeof *s->ids;
+            if (memcmp(s->ids + at - length, s->ids + s->n - length, bytes) != 0) continue;
+            while (s->n_draft < most && at < s->n) s->draft[s->n_draft++] = s->ids[at++];
+            return;
+        }
+    }
+}
+
+/* Makes room in a full context: keeps the first token, forgets at least half of the others and what is
+ * left of the prompt, whose cells other stories may share. */
+static void slide(library *lib, int seq)
+{
+    int half = lib->m->n_ctx / 2, gap = lib->n_prompt - 1 > half ? lib->n_prompt - 1 : half;
+    samp_kv_seq_rm(lib->kv, seq, 1, 1 + gap);
+    samp_kv_seq_add(lib->kv, seq, 1 + gap, -1, -gap);
+    lib->stories[seq].pos -= gap;
+}
+
+static void write_story(library *lib, page *pg, const story *s, int n)
+{
+    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(pg, lib->m, s->ids[i], s->shade[i]);
+}
+
+/* ---- --show on a terminal: the table stays where it is ---- */
+
+static void terminal_size(int *rows, int *columns)
+{
+    struct winsize w;
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 0 && w.ws_col > 0;
+    *rows = known ? w.ws_row : 24;
+    *columns = known && w.ws_col < 20 ? 20 : known ? w.ws_col : 80;
+}
+
+/* How many bytes of a line a terminal shows in so many columns, or in fewer: *width. Escapes take none. */
+static size_t fitting(const char *at, size_t n, int columns, int *width)
+{
+    bool escape = false;
+    size_t i = 0;
+    for (*width = 0; i < n; i++) {
+        escape = escape || at[i] == '\033';
+        if (!escape && begins_character(at[i])) {
+            if (*width == columns) break;
+            ++*width;
+        }
+        if (escape && at[i] == 'm') escape = false;
+    }
+    return i;
+}
+
+static int count_lines(const char *text)
+{
+    int n = 0;
+    for (; *text; text++) n += *text == '\n';
+    return n;
+}
+
+/* The lines of a text but for the first few, each over what stood there. */
+static void draw_lines(FILE *to, const char *text, int skip, int columns)
+{
+    for (; *text; text = strchr(text, '\n') + 1) {
+        int width;
+        size_t n = strcspn(text, "\n"), shown = fitting(text, n, columns, &width);
+        if (skip-- > 0) continue;
+        fwrite(text, 1, shown, to);
+        if (shown < n && memchr(text, '\033', n)) fputs("\033[0m", to);
+        fputs("\033[K\n", to);
+    }
+}
+
+/* The story as lines of a terminal; free it. */
+static char *story_lines(library *lib, int columns)
+{
+    char *text = NULL;
+    size_t size;
+    page pg;
+    FILE *to = open_memstream(&text, &size);
+    if (!to) return NULL;
+    page_begin(&pg, to, columns < PAGE_WIDTH ? columns : PAGE_WIDTH, lib->grammar != NULL);
+    write_story(lib, &pg, lib->stories, lib->stories[0].n);
+    page_end(&pg);
+    fclose(to);
+    return text;
+}
+
+/* The last token's table, then all of the story or as much of its end as the terminal has room for, in the place of the
+ * last frame. It is one write, which leaves no colour on and the cursor behind it: whenever the program ends, the terminal
+ * is as it was. */
+static void draw_frame(library *lib, bool all)
+{
+    int rows, columns;
+    terminal_size(&rows, &columns);
+    char *story = story_lines(lib, columns - 1), *frame = NULL;
+    size_t size;
+    FILE *to = story ? open_memstream(&frame, &size) : NULL;
+    if (to) {
+        int above = lib->table ? count_lines(lib->table) : 0, below = count_lines(story);
+        int room = rows - 1 - above > 3 ? rows - 1 - above : 3;
+        int shown = below < room ? below : room;
+        int hidden = above + shown > rows - 1 ? above + shown - (rows - 1)
+                                              : 0; /* lines of a table that is too high */
+        if (lib->drawn > 0) fprintf(to, "\r\033[%dA", lib->drawn);
+        if (lib->table) draw_lines(to, lib->table, all ? 0 : hidden, columns - 1);
+        draw_lines(to, story, all ? 0 : below - shown, columns - 1);
+        fputs("\033[J", to);
+        lib->drawn = above - hidden + shown;
+        fclose(to);
+    }
+    if (frame) fwrite(frame, 1, size, stdout);
+    fflush(stdout);
+    free(frame);
+    free(story);
+}
+
+/* The table of the token that was just taken, for a while. */
+static void draw_table(library *lib, const float *row, const settings *set)
+{
+    size_t size;
+    struct timespec pause = { (time_t)(set->pause / 1000), (long)(set->pause % 1000) * 1000000 };
+    free(lib->table);
+    lib->table = NULL;
+    FILE *to = open_memstream(&lib->table, &size);
+    if (to) {
+        fprintf(to, "token %zu of %zu\n\n", lib->f.tokens, set->length);
+        show_table(to, lib->m, lib->stories[0].chain, row, lib->colours);
+        fclose(to);
+    }
+    draw_frame(lib, false);
+    nanosleep(&pause, NULL); /* Ctrl-C ends it early */
+}
+
+/* Takes the token that a story goes on with. row: [n_vocab] what the model said. */
+static void take(library *lib, story *s, samp_token token, const float *row, const settings *set)
+{
+    const int n_vocab = lib->m->n_vocab;
+    double logp = set->best_of > 1 || lib->colours ? logprob(row, n_vocab, token) : 0.0;
+    s->shade[s->n] = 0;
+    if (lib->colours) s->shade[s->n] = shade_of(exp(logp));
+    s->ids[s->n++] = token;
+    s->logprob += logp;
+    if (lib->grammar && token == TALES_END) s->end = s->n;
+    lib->f.tokens++;
+    if (lib->live)
+        draw_table(lib, row, set);
+    else if (set->show)
+        show_step(stdout, lib->m, s->chain, lib->f.tokens, row, lib->colours);
+    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token, s->shade[s->n - 1]);
+    progress_step(&lib->pr, lib->f.tokens, set->length * (size_t)lib->n_stories);
+}
+
+/* Goes on with a story. rows: [1 + n_draft, n_vocab] what the model says behind its last token and behind
+ * each token of its draft. Returns SAMP_OK, or what stopped it. */
+static int go_on(library *lib, int seq, const float *rows, const settings *set)
+{
+    story *s = &lib->stories[seq];
+    samp_token out[MAX_DRAFT + 1];
+    samp_draft draft = { (size_t)s->n_draft, s->draft, NULL, NULL, 0 };
+    double start = now();
+    int32_t agreed = samp_verify(s->chain, rows, (size_t)lib->m->n_vocab, &draft, SAMP_VERIFY_EXACT, out);
+    lib->f.sampling += now() - start;
+    if (agreed < 0) return agreed;
+    lib->f.drafted += (size_t)s->n_draft;
+    lib->f.agreed += (size_t)agreed;
+    s->pos += agreed;
+    samp_kv_seq_rm(lib->kv, seq, s->pos, -1);
+    for (int i = 0; i <= agreed && s->n < s->end; i++) {
+        if (out[i] < 0) return out[i];
+        take(lib, s, out[i], rows + (size_t)i * (size_t)lib->m->n_vocab, set);
+    }
+    return SAMP_OK;
+}
+
+/* Goes on with all stories that have not ended, none of which has a draft: one row each. */
+static int all_go_on(library *lib, const settings *set)
+{
+    samp_sampler *chains[MAX_STORIES];
+    samp_token out[MAX_STORIES];
+    samp_logits logits;
+    memset(&logits, 0, sizeof logits);
+    logits.data = lib->logits;
+    logits.n_vocab = (size_t)lib->m->n_vocab;
+    for (int k = 0; k < lib->n_stories; k++)
+        if (lib->stories[k].n < lib->stories[k].end) chains[logits.n_rows++] = lib->stories[k].chain;
+    double start = now();
+    int status = samp_sample_batch(chains, &logits, out);
+    lib->f.sampling += now() - start;
+    for (int k = 0, row = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        if (out[row] < 0) return out[row];
+        s->pos++;
+        take(lib, s, out[row], lib->logits + (size_t)row * logits.n_vocab, set);
+        row++;
+    }
+    return status;
+}
+
+/* So that penalties know it; a grammar, the first of the chain, does not. */
+static void accept_prompt(const library *lib, samp_sampler *chain, samp_token token)
+{
+    if (!lib->grammar) samp_accept(chain, token);
+    for (int32_t i = 1; lib->grammar && i < samp_chain_n(chain); i++) samp_accept(samp_chain_get(chain, i), token);
+}
+
+/* Reads the prompt and tells the first token of each story. */
+static int begin(library *lib, const settings *set)
+{
+    int32_t pos[TALES_MAX_BATCH];
+    uint64_t seq[TALES_MAX_BATCH];
+    samp_kv_batch batch = { (uint32_t)lib->n_prompt, pos, seq };
+    if (lib->n_prompt > TALES_MAX_BATCH) return SAMP_E_FULL;
+    for (int i = 0; i < lib->n_prompt; i++) {
+        pos[i] = i;
+        seq[i] = 1;
+    }
+    int status = tales_decode(lib->m, lib->kv, lib->stories[0].ids, &batch, 1, lib->logits);
+    lib->f.steps++;
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        for (int i = 0; i < lib->n_prompt; i++) accept_prompt(lib, s->chain, s->ids[i]);
+        s->n = s->pos = lib->n_prompt;
+        status = samp_kv_seq_cp(lib->kv, 0, k, -1, -1);
+    }
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK && set->length > 0; k++)
+        status = go_on(lib, k, lib->logits, set);
+    return status;
+}
+
+/* One step of the model, for all stories that have not ended. Sets *more if there was one. */
+static int step(library *lib, const settings *set, bool *more)
+{
+    samp_token tokens[TALES_MAX_BATCH];
+    int32_t pos[TALES_MAX_BATCH];
+    uint64_t seq[TALES_MAX_BATCH];
+    samp_kv_batch batch = { 0, pos, seq };
+    for (int k = 0; k < lib->n_stories; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        if (s->pos == lib->m->n_ctx) slide(lib, k);
+        int most = (int)set->draft, context = lib->m->n_ctx - s->pos - 1, rest = s->end - s->n - 1;
+        guess(s, most < context ? (most < rest ? most : rest) : context < rest ? context : rest);
+        for (int i = 0; i <= s->n_draft; i++) {
+            tokens[batch.n_tokens] = i ? s->draft[i - 1] : s->ids[s->n - 1];
+            pos[batch.n_tokens] = s->pos + i;
+            seq[batch.n_tokens++] = (uint64_t)1 << k;
+        }
+    }
+    *more = batch.n_tokens > 0;
+    if (!*more) return SAMP_OK;
+
+    double start = now();
+    int status = tales_decode(lib->m, lib->kv, tokens, &batch, batch.n_tokens, lib->logits);
+    lib->f.model += now() - start;
+    lib->f.steps++;
+    if (set->draft == 0 && status == SAMP_OK) return all_go_on(lib, set);
+    const float *rows = lib->logits;
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        int n_rows = 1 + s->n_draft;
+        s->pos++;
+        status = go_on(lib, k, rows, set);
+        rows += (size_t)n_rows * (size_t)lib->m->n_vocab;
+    }
+    return status;
+}
+
+/* ---- --compare ---- */
+
+enum { COLUMN_WIDTH = 37 };
+
+/* How a story's settings differ from the other's, as a line. */
+static void write_heading(FILE *to, const settings *set, size_t k)
+{
+    char text[COLUMN_WIDTH + 1] = "";
+    size_t n = 0;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const char *list = set->lists[i];
+        if (!list) continue;
+        for (size_t skip = k % list_length(list); skip > 0; skip--) list = strchr(list, ',') + 1;
+        int more = snprintf(text + n, sizeof text - n, "%s%s %.*s", n ? " " : "", options[i].names[0],
+                            (int)strcspn(list, ","), list);
+        if (more < 0 || (n += (size_t)more) >= sizeof text) break;
+    }
+    fprintf(to, "%s\n\n", text);
+}
+
+/* One line of a column, up to its end or the text's; padded to the width unless it is the last column. Returns what is
+ * behind it. */
+static const char *write_column(const char *at, bool pad)
+{
+    size_t n = strcspn(at, "\n");
+    int width;
+    fitting(at, n, INT_MAX, &width);
+    fwrite(at, 1, n, stdout);
+    if (pad) printf("%*s", width < COLUMN_WIDTH ? COLUMN_WIDTH - width : 0, "");
+    return at + n + (at[n] == '\n');
+}
+
+static void write_side_by_side(library *lib, const settings *set)
+{
+    char *text[2] = { NULL, NULL };
+    size_t size[2];
+    for (int k = 0; k < 2; k++) {
+        FILE *to = open_memstream(&text[k], &size[k]);
+        page pg;
+        if (!to) break;
+        page_begin(&pg, to, COLUMN_WIDTH, lib->grammar != NULL);
+        write_heading(to, set, (size_t)k);
+        write_story(lib, &pg, &lib->stories[k], lib->stories[k].n);
+        page_end(&pg);
+        fclose(to);
+    }
+    const char *left = text[0], *right = text[1];
+    while (left && right && (*left || *right)) {
+        left = write_column(left, true);
+        fputs(" | ", stdout);
+        right = write_column(right, false);
+        putchar('\n');
+    }
+    free(text[0]);
+    free(text[1]);
+}
+
+/* What has not been written as it was told. */
+static void write_stories(library *lib, const settings *set)
+{
+    const story *best = lib->stories;
+    if (set->compare) {
+        write_side_by_side(lib, set);
+        return;
+    }
+    if (lib->n_stories == 1) {
+        if (lib->live) {
+            draw_frame(lib, true);
+            return;
+        }
+        if (set->show) write_story(lib, &lib->pg, best, best->n);
+        page_end(&lib->pg);
+        return;
+    }
+    for (const story *s = lib->stories; s < lib->stories + lib->n_stories; s++) {
+        if (s->logprob > best->logprob) best = s;
+        if (set->best_of > 1) {
+            fprintf(stderr, "seed %llu: log-probability %.2f\n", (unsigned long long)s->seed, s->logprob);
+            continue;
+        }
+        printf("%s(seed %llu)\n\n", s > lib->stories ? "\n" : "", (unsigned long long)s->seed);
+        write_story(lib, &lib->pg, s, s->n);
+        page_end(&lib->pg);
+    }
+    if (set->best_of == 1) return;
+    write_story(lib, &lib->pg, best, best->n);
+    page_end(&lib->pg);
+}
+
+/* Returns SAMP_OK, or what stopped it. */
+static int tell(library *lib, const settings *set)
+{
+    bool more = true, silent = lib->n_stories > 1 || !isatty(STDOUT_FILENO);
+    page_begin(&lib->pg, stdout, lib->grammar ? INT_MAX : PAGE_WIDTH, lib->grammar != NULL);
+    lib->pr.on = silent && isatty(STDERR_FILENO);
+    lib->pr.begin = now();
+    catch_interrupt();
+    if (lib->n_stories == 1 && !set->show) write_story(lib, &lib->pg, lib->stories, lib->n_prompt);
+    int status = begin(lib, set);
+    while (status == SAMP_OK && more && !interrupted) status = step(lib, set, &more);
+    progress_end(&lib->pr);
+    write_stories(lib, set);
+    return status;
+}
+
+/* The text of a file, or NULL. */
+static char *read_file(const char *path)
+{
+    enum { MOST = 1 << 22 };
+    FILE *f = fopen(path, "rb");
+    char *text = f ? malloc(MOST + 1) : NULL;
+    if (text) {
+        size_t n = fread(text, 1, MOST, f);
+        text[n] = 0;
+        if (ferror(f)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+/* The grammar of the stories, if there is one; false after a message. */
+static bool read_grammar(library *lib, const settings *set, const samp_vocab *vocab)
+{
+    const char *path = set->schema ? set->schema : set->grammar;
+    if (!path) return true;
+    char *text = read_file(path);
+    if (!text) {
+        fprintf(stderr, "tales: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    samp_grammar_error error;
+    lib->grammar = samp_grammar_init(set->schema ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF, text,
+                                     set->schema ? "ordered spaced" : NULL, &error);
+    lib->index = samp_vocab_index_init(vocab, NULL);
+    free(text);
+    if (!lib->grammar) fprintf(stderr, "tales: %s:%zu:%zu: %s\n", path, error.line, error.column, error.message);
+    if (lib->grammar && !lib->index) fprintf(stderr, "tales: not enough memory\n");
+    return lib->grammar && lib->index;
+}
+
+/* What stories must not say: strings with commas between. */
+static samp_sampler *banned(const char *list, const samp_vocab *vocab)
+{
+    char text[1000];
+    const char *strings[64];
+    size_t n = 0;
+    snprintf(text, sizeof text, "%s", list);
+    for (char *one = strtok(text, ","); one && n < 64; one = strtok(NULL, ",")) strings[n++] = one;
+    return samp_init_banned_strings(vocab, strings, n, 0);
+}
+
+static int32_t whole(size_t n) { return n > INT32_MAX ? INT32_MAX : (int32_t)n; }
+
+/* Moves the samplers of a chain behind the stories' grammar, and what else they must keep to. */
+static samp_sampler *with_rules(const library *lib, const settings *set, samp_sampler *plain,
+                                const samp_params *params)
+{
+    samp_sampler *chain = samp_chain_init();
+    int32_t window = params->n_ctx_train, n = whole(set->ngram), loop = whole(set->loop);
+    samp_set_rng(chain, params->rng);
+    if (lib->grammar) samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
+    if (set->ban) samp_chain_add(chain, banned(set->ban, params->vocab));
+    if (n > 0) samp_chain_add(chain, samp_init_no_repeat_ngram(n, n > window ? n : window));
+    if (set->loop) samp_chain_add(chain, samp_init_loop_breaker(4, window / 2, loop, window, 1, INFINITY));
+    while (samp_chain_n(plain) > 0) samp_chain_add(chain, samp_chain_remove(plain, 0));
+    samp_free(plain);
+    return chain;
+}
+
+/* The chain for the parameters, which set has but for the seed; or NULL after a message. */
+static samp_sampler *make_chain(const library *lib, const settings *set, const samp_params *params)
+{
+    const char *field = NULL;
+    samp_sampler *chain = samp_chain_from_params(params, NULL);
+    bool rules = lib->grammar || set->ban || set->ngram || set->loop;
+    if (samp_status(chain, NULL) == SAMP_OK && rules) chain = with_rules(lib, set, chain, params);
+    int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
+    if (status == SAMP_OK && set->show) {
+        chain = with_probes(chain, params->rng);
+        status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
+    }
+    if (status == SAMP_OK) return chain;
+
+    const option *o = option_of_field(field);
+    fprintf(stderr, "tales: %s", o ? o->names[0] : field ? field : "the chain");
+    if (o) print_value(stderr, o, set, " ", "");
+    fprintf(stderr, ": %s\n", o ? wants(o, status) : samp_strerror(status));
+    samp_free(chain);
+    return NULL;
+}
+
+static void report(const library *lib, const settings *set)
+{
+    const figures *f = &lib->f;
+    double seconds = f->sampling + f->model;
+    char text[2048];
+    if (f->tokens > 0) {
+        fprintf(stderr, "\n%zu tokens in %zu model steps, %.0f tokens/s; ", f->tokens, f->steps,
+                (double)f->tokens / seconds);
+        fprintf(stderr, "sampling %.2f us a token (%.2f %%)\n", 1e6 * f->sampling / (double)f->tokens,
+                100.0 * f->sampling / seconds);
+    }
+    for (const story *s = lib->stories; lib->grammar && s < lib->stories + lib->n_stories; s++)
+        if (samp_grammar_is_complete(samp_chain_get(s->chain, 0)) == 0)
+            fprintf(stderr, "seed %llu: its text is not complete (--length)\n", (unsigned long long)s->seed);
+    if (lib->colours) {
+        bool on = isatty(STDERR_FILENO);
+        fprintf(stderr, "colours:");
+        for (int i = 0; i < N_SHADES; i++)
+            fprintf(stderr, "%s %s%s%s", i ? "," : "", on ? shades[i].escape : "", shades[i].name,
+                    on && *shades[i].escape ? "\033[0m" : "");
+        fputc('\n', stderr);
+    }
+    if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
+    if (set->verbose && samp_describe(lib->stories[0].chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
+}
+
+/* Chains, tokens and cache for the stories; false after a message. The prompt's tokens must be the first story's. */
+static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
+{
+    size_t rows = (size_t)lib->n_stories * (1 + MAX_DRAFT), n_ids = (size_t)lib->m->n_ctx + set->length;
+    if (!read_grammar(lib, set, vocab)) return false;
+    for (int k = 0; k < lib->n_stories; k++) {
+        story *s = &lib->stories[k];
+        for (int i = 0; i < N_OPTIONS; i++)
+            if (set->lists[i]) parse_item(&options[i], set->lists[i], (size_t)k, set); /* this story's */
+        samp_params params = *samp_settings_params(set->sampling);
+        params.n_vocab = vocab->n_vocab;
+        params.vocab = vocab;
+        params.n_ctx_train = lib->m->n_ctx;
+        if (!set->compare && !set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
+        s->seed = params.seed;
+        s->chain = make_chain(lib, set, &params);
+        if (!s->chain) return false;
+        s->ids = malloc(n_ids * sizeof *s->ids);
+        s->shade = calloc(n_ids, 1);
+        if (!s->ids || !s->shade) break;
+        lib->n_prompt = tales_tokenise(lib->m, set->prompt, s->ids, lib->m->n_ctx);
+        if (lib->n_prompt < 0) {
+            fprintf(stderr, "tales: the prompt has more than %d tokens\n", lib->m->n_ctx - 1);
+            return false;
+        }
+        s->end = lib->n_prompt + (int)set->length;
+    }
+    lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
+    lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
+    const story *last = &lib->stories[lib->n_stories - 1];
+    if (lib->logits && lib->kv && last->ids && last->shade) return true;
+    fprintf(stderr, "tales: not enough memory\n");
+    return false;
+}
+
+static void close_library(library *lib)
+{
+    for (int k = 0; k < lib->n_stories; k++) {
+        samp_free(lib->stories[k].chain);
+        free(lib->stories[k].ids);
+        free(lib->stories[k].shade);
+    }
+    samp_grammar_free(lib->grammar);
+    samp_vocab_index_free(lib->index);
+    samp_kv_free(lib->kv);
+    free(lib->logits);
+    free(lib->table);
+}
+
+static size_t how_many(const settings *set)
+{
+    if (set->compare) return 2;
+    return set->parallel > set->best_of ? set->parallel : set->best_of;
+}
+
+/* What is wrong with the settings that the library of samplers doesn't judge, or NULL. */
+static const char *wrong(const settings *set, int n_ctx)
+{
+    static char text[256];
+    size_t n = how_many(set), lists = 0;
+    if (set->length > LONGEST) return "--length: that is too long";
+    if (set->draft > MAX_DRAFT) return "--draft: at most 16 tokens";
+    if (set->parallel < 1 || set->best_of < 1 || n > MAX_STORIES) return "--parallel, --best-of: 1 to 64 stories";
+    if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
+    if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
+    if (strcmp(set->color, "auto") && strcmp(set->color, "always") && strcmp(set->color, "never"))
+        return "--color: auto, always or never";
+    if (set->compare && (set->parallel > 1 || set->best_of > 1 || set->show))
+        return "--compare: without --parallel, --best-of and --show";
+    if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
+    if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const char *list = set->lists[i];
+        lists += list != NULL;
+        if (!list || list_length(list) <= n) continue;
+        snprintf(text, sizeof text, "%s %.99s: %zu values, but %zu stor%s (--parallel N; a decimal has a point)",
+                 options[i].names[0], list, list_length(list), n, n == 1 ? "y" : "ies");
+        return text;
+    }
+    if (set->compare && lists == 0) return "--compare: give a setting two values, like --temp 0.5,1.3";
+    return NULL;
+}
+
+/* Where the model is, if nobody says: in the repository we stand in, or beside the program, or in the repository that
+ * its folder is in. -> path [size] */
+static void find_model(const char *program, char *path, size_t size)
+{
+    static const char *const beside[] = { "/tales.bin", "/../bench/data/tales.bin", "/data/tales.bin" };
+    char folder[4096];
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (n > 0)
+        folder[n] = 0;
+    else
+        snprintf(folder, sizeof folder, "%s", program);
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = 0;
+    snprintf(path, size, "bench/data/tales.bin");
+    for (int i = 0; i < 3 && slash && access(path, R_OK) != 0; i++) snprintf(path, size, "%s%s", folder, beside[i]);
+}
+
+int main(int argc, char **argv)
+{
+    settings set;
+    char model[4200];
+    if (!default_settings(&set)) return 1;
+    bool good = parse_options(argc, argv, &set);
+    if (good && set.help) print_help();
+    if (!good || set.help) {
+        samp_settings_free(set.sampling);
+        return good ? 0 : 2;
+    }
+    find_model(argv[0], model, sizeof model);
+    if (!set.model) set.model = model;
+
+    tales_model m;
+    const char *error = tales_load(&m, set.model);
+    if (error) {
+        fprintf(stderr, "tales: %s: %s (--model says where it is)\n", set.model, error);
+        samp_settings_free(set.sampling);
+        return 1;
+    }
+    const samp_token end[] = { TALES_END };
+    samp_vocab vocab = { .n_vocab = m.n_vocab,
+                         .token_bytes = vocab_bytes,
+                         .user = &m,
+                         .eog = end,
+                         .n_eog = 1,
+                         .eos = TALES_END,
+                         .eot = -1 };
+    static library lib;
+    int result = 2;
+    lib.m = &m;
+    error = wrong(&set, m.n_ctx);
+    if (error) {
+        fprintf(stderr, "tales: %s\n", error);
+    } else {
+        lib.n_stories = (int)how_many(&set);
+        lib.colours = wants_colours(set.color);
+        lib.live = set.show && on_terminal();
+        if (open_library(&lib, &set, &vocab)) {
+            int status = tell(&lib, &set);
+            report(&lib, &set);
+            if (status != SAMP_OK) fprintf(stderr, "tales: %s\n", samp_strerror(status));
+            result = status == SAMP_OK ? 0 : 1; /* of a story that was interrupted too: see the end */
+        }
+    }
+    close_library(&lib);
+    samp_settings_free(set.sampling);
+    tales_free(&m);
+    if ((fflush(stdout) || ferror(stdout)) && result == 0) { /* a full disk */
+        perror("tales");
+        result = 1;
+    }
+    if (interrupted) raise(SIGINT); /* so that the shell knows */
+    return result;
+}

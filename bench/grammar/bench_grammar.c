@@ -1,0 +1,547 @@
+/* bench_grammar.c - what a mask of a grammar costs.
+ *
+ *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [FILE ...]      VOCABULARY: by llama3_vocabulary.mjs
+ *
+ * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
+ * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
+ * add theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1:
+ * the text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with
+ * documents (tests/support/schema_cases.h): for each schema that compiles, masks along its valid documents; and all documents
+ * must be judged right, byte by byte and token by token. What fails is listed by reason, with --worst also the schemas
+ * whose masks took the longest; the last line is
+ *
+ *     schemas N compiled N passed N invalid_accepted N mask_us_mean X mask_us_p50 X mask_us_p99 X compile_ms_mean X
+ *
+ * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the
+ * token accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few
+ * documents of any JSON, begin with a new matcher. What is compiled: samp_grammar_init and samp_init_grammar. One core,
+ * and the time that its thread ran; with --peers each mask's least of three passes. Exit 1 if an invalid document was
+ * accepted. */
+#define SAMPLING_STATIC
+#define SAMPLING_GRAMMAR
+#include "bench/bench.h"
+
+#include "tests/support/json_gbnf.h"
+#include "tests/support/schema_cases.h"
+
+static const char JSON[] = JSON_GBNF;
+
+enum { MAX_VOCAB = 300000, MAX_TEXT = 1 << 20 };
+static const uint8_t *piece[MAX_VOCAB];
+static int32_t n_vocab;
+static const samp_vocab_index *index_of_all;
+
+static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = piece[token][0];
+    return (const char *)piece[token] + 1;
+}
+
+/* ---- many times of one thing ---- */
+
+typedef struct times {
+    double *us, sum;
+    size_t n, room;
+} times;
+
+static void add_time(times *t, double us)
+{
+    if (t->n == t->room) {
+        t->room = t->room ? 2 * t->room : 1024;
+        t->us = (double *)realloc(t->us, t->room * sizeof *t->us);
+        if (!t->us) exit(2);
+    }
+    t->us[t->n++] = us;
+    t->sum += us;
+}
+
+static double mean(const times *t) { return t->n ? t->sum / (double)t->n : 0.0; }
+
+/* The time that a share of them is below; puts them in order. */
+static double quantile(times *t, double share)
+{
+    if (t->n == 0) return 0.0;
+    qsort(t->us, t->n, sizeof *t->us, bench_compare);
+    size_t i = (size_t)(share * (double)t->n);
+    return t->us[i < t->n ? i : t->n - 1];
+}
+
+/* ---- documents ---- */
+
+static char text[1 << 16];
+static size_t n_text;
+
+static void say(const char *s)
+{
+    for (; *s; s++) text[n_text++] = *s;
+    text[n_text] = 0;
+}
+
+static void say_string(source *rng)
+{
+    static const char *const word[] = { "name",         "the city of",
+                                        "Alice",        "value",
+                                        "caf\xc3\xa9",  "an old \\\"friend\\\"",
+                                        "2024-11-05",   "id",
+                                        "description",  "a longer sentence, with some words in it.",
+                                        "path/to/file", "x" };
+    say("\"");
+    for (size_t n = 1 + below(rng, 3); n > 0; n--) {
+        say(word[below(rng, sizeof word / sizeof *word)]);
+        if (n > 1) say(" ");
+    }
+    say("\"");
+}
+
+static void say_value(source *rng, int depth);
+
+static void say_list(source *rng, int depth, bool object)
+{
+    say(object ? "{" : "[");
+    for (size_t n = 1 + below(rng, 4); n > 0; n--) {
+        if (object) {
+            say_string(rng);
+            say(": ");
+        }
+        say_value(rng, depth + 1);
+        if (n > 1) say(", ");
+    }
+    say(object ? "}" : "]");
+}
+
+static void say_value(source *rng, int depth)
+{
+    static const char *const plain[] = { "0", "-12.5", "1e3", "123456", "true", "false", "null", "3.14159" };
+    size_t kind = below(rng, 10);
+    if (n_text < 400 && depth < 5 && (kind < 4 || depth == 0)) {
+        say_list(rng, depth, kind < 3 || depth == 0);
+    } else if (kind < 8) {
+        say_string(rng);
+    } else {
+        say(plain[below(rng, sizeof plain / sizeof *plain)]);
+    }
+}
+
+/* The longest token that the text [n] begins with. */
+static samp_token longest(const char *at, size_t n)
+{
+    const samp_vocab_index *index = index_of_all;
+    samp_token best = -1;
+    for (int trie = 0; trie < 2; trie++) {
+        uint32_t root = trie ? index->n_plain : 0, i = root + 1, end = root + (index->nodes[2 * root + 1] >> 10),
+                 depth = 1;
+        while (depth <= n && i < end && (index->nodes[2 * i + 1] & 1023) == depth) {
+            const uint32_t *node = index->nodes + 2 * (size_t)i;
+            if ((uint8_t)node[0] == (uint8_t)at[depth - 1]) {
+                if (node[0] >> 8 != SAMPI_NO_TOKEN && (best < 0 || piece[best][0] < depth))
+                    best = (samp_token)(node[0] >> 8);
+                end = i + (node[1] >> 10);
+                i++;
+                depth++;
+            } else {
+                i += node[1] >> 10;
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- any JSON ---- */
+
+/* One document: false if it is not what the matcher says that it may be (`valid` or not). */
+static bool walk(samp_sampler *s, const char *at, size_t n, times *masks)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    const samp_token end = n_vocab - 1;
+    samp_reset(s);
+    for (const char *stop = at + n;;) {
+        samp_token token = at < stop ? longest(at, (size_t)(stop - at)) : end;
+        if (token < 0) return false;
+        if (masks) {
+            double start = bench_cpu();
+            int status = samp_grammar_mask(s, bits);
+            add_time(masks, bench_cpu() - start);
+            if (status || !(bits[token / 32] >> token % 32 & 1)) return false;
+        }
+        if (samp_accept(s, token)) return false;
+        if (token == end) return samp_grammar_is_complete(s) == 1;
+        at += piece[token][0];
+    }
+}
+
+static void any_json(void)
+{
+    times masks = { 0 };
+    source rng = source_stream(1);
+    double start = bench_cpu();
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+    double grammar_ms = (bench_cpu() - start) / 1e3;
+    start = bench_cpu();
+    samp_free(samp_init_grammar(index_of_all, grammar));
+    printf("any JSON: grammar %.2f ms, matcher %.2f ms\n", grammar_ms, (bench_cpu() - start) / 1e3);
+    while (masks.n < 25000) {
+        samp_sampler *s = samp_init_grammar(index_of_all, grammar);
+        for (int i = 0; i < 4; i++) {
+            n_text = 0;
+            say_value(&rng, 0);
+            if (walk(s, text, n_text, &masks)) continue;
+            printf("bench_grammar: %s is refused\n", text);
+            exit(1);
+        }
+        samp_free(s);
+    }
+    printf("masks %zu  mean %.1f us  median %.1f  p90 %.1f  p99 %.1f  worst %.1f\n", masks.n, mean(&masks),
+           quantile(&masks, 0.5), quantile(&masks, 0.9), quantile(&masks, 0.99), quantile(&masks, 1.0));
+    free(masks.us);
+    samp_grammar_free(grammar);
+}
+
+/* ---- the same documents for all: a script of tokens ---- */
+
+enum { MAX_SCRIPT = 1 << 14, PEER_DOCUMENTS = 6 };
+
+/* A mask for each; -1: the end of a document, where there is one too. */
+static struct {
+    samp_token token[MAX_SCRIPT];
+    int n;
+} script;
+
+static void write_script(void)
+{
+    source rng = source_stream(2);
+    for (int i = 0; i < PEER_DOCUMENTS; i++) {
+        n_text = 0;
+        say_value(&rng, 0);
+        for (const char *at = text, *stop = text + n_text; at < stop;) {
+            samp_token token = longest(at, (size_t)(stop - at));
+            if (token < 0 || script.n > MAX_SCRIPT - 2) exit(2);
+            script.token[script.n++] = token;
+            at += piece[token][0];
+        }
+        script.token[script.n++] = -1;
+    }
+}
+
+/* The matcher goes on by the script's token i; behind a document's last one it begins anew. */
+static void follow(samp_sampler *s, int i)
+{
+    if (script.token[i] < 0)
+        samp_reset(s);
+    else if (samp_accept(s, script.token[i]))
+        bench_fail("the script is refused", NULL);
+}
+
+static long count_allowed(const uint32_t *bits)
+{
+    long n = 0;
+    for (int32_t i = 0; i < n_vocab; i++) n += piece[i][0] && (bits[i / 32] >> i % 32 & 1);
+    return n;
+}
+
+/* The masks along the script, each time kept if it is the least so far; `out`, if there is one, is told of them. */
+static void play_script(samp_sampler *s, double *least, FILE *out)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    for (int i = 0; i < script.n; i++) {
+        double start = bench_cpu();
+        int status = samp_grammar_mask(s, bits);
+        double us = bench_cpu() - start;
+        if (us < least[i]) least[i] = us;
+        if (status) bench_fail("no mask", samp_strerror(status));
+        if (out) fprintf(out, "%d %ld\n", (int)script.token[i], count_allowed(bits));
+        follow(s, i);
+    }
+}
+
+static void print_row(const char *name, const double *us, const char *init)
+{
+    times all_us = { 0 };
+    for (int i = 0; i < script.n; i++) add_time(&all_us, us[i]);
+    printf("%-44s %9.1f %9.1f %9.1f %9s\n", name, mean(&all_us), quantile(&all_us, 0.5), quantile(&all_us, 0.99),
+           init);
+    free(all_us.us);
+}
+
+static FILE *create(const char *directory, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *f = fopen(path, "wb");
+    if (!f) bench_fail("cannot write", path);
+    return f;
+}
+
+static void beside_peers(const char *directory)
+{
+    static double first[MAX_SCRIPT], again[MAX_SCRIPT];
+    double compile = INFINITY;
+    char init[32];
+    FILE *out = create(directory, "json.gbnf");
+    fputs(JSON, out);
+    fclose(out);
+    for (int i = 0; i < script.n; i++) first[i] = again[i] = INFINITY;
+    for (int pass = 0; pass < 3; pass++) {
+        double start = bench_cpu();
+        samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+        samp_sampler *s = samp_init_grammar(index_of_all, grammar);
+        if (bench_cpu() - start < compile) compile = bench_cpu() - start;
+        out = create(directory, "script.txt");
+        play_script(s, first, out);
+        fclose(out);
+        play_script(s, again, NULL);
+        samp_free(s);
+        samp_grammar_free(grammar);
+    }
+    printf("%d masks, %d documents of any JSON, us a mask\n%-44s %9s %9s %9s %9s\n", script.n, PEER_DOCUMENTS, "",
+           "mean", "median", "p99", "init, ms");
+    snprintf(init, sizeof init, "%.2f", compile / 1e3);
+    print_row("here, a new matcher", first, init);
+    print_row("here, a matcher that has seen the documents", again, "");
+}
+
+/* ---- sampling with any JSON, beside the chain alone ---- */
+
+enum { ALONE, IN_CHAIN, MASK_BEFORE, DRAW_FIRST, N_WAYS };
+static const char *const WAYS[N_WAYS] = { "the default chain alone", "the grammar first in the chain",
+                                          "samp_grammar_mask before the chain", "samp_grammar_sample" };
+
+/* A way to sample: its chain, and its grammar where that is not the chain's. */
+typedef struct way {
+    int kind;
+    samp_sampler *chain, *grammar;
+} way;
+
+static way make_way(int kind, const samp_grammar *grammar)
+{
+    static const stage plain = { DEFAULT_CHAIN, 1.0f, 0, 0, 0 };
+    way w = { kind, bench_default_chain(&plain, (size_t)n_vocab), NULL };
+    samp_sampler *matcher = kind == ALONE ? NULL : samp_init_grammar(index_of_all, grammar);
+    if (kind == IN_CHAIN) {
+        samp_sampler *chain = samp_chain_init();
+        if (samp_chain_add(chain, matcher) || samp_chain_add(chain, w.chain)) bench_fail("no chain", NULL);
+        w.chain = chain;
+    } else {
+        w.grammar = matcher;
+    }
+    return w;
+}
+
+static samp_token sample_token(way *w, const float *row)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    const size_t n = (size_t)n_vocab;
+    if (w->kind == ALONE || w->kind == IN_CHAIN) return samp_sample(w->chain, row, n);
+    if (w->kind == DRAW_FIRST) return samp_grammar_sample(w->chain, w->grammar, row, n);
+    samp_logits logits = { .data = row, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = n, .mask = bits };
+    samp_token token = -1;
+    int status = samp_grammar_mask(w->grammar, bits);
+    if (!status) status = samp_sample_batch(&w->chain, &logits, &token);
+    if (!status) status = samp_accept(w->grammar, token);
+    return status ? status : token;
+}
+
+/* The token that was drawn is taken back, and the script's comes instead. */
+static void go_on(way *w, int i)
+{
+    samp_sampler *of_grammar = w->grammar ? w->grammar : w->chain;
+    int status = samp_rollback(w->chain, 1);
+    if (w->grammar && !status) status = samp_rollback(w->grammar, 1);
+    if (status) bench_fail("no rollback", samp_strerror(status));
+    if (w->kind != ALONE) follow(of_grammar, i);
+}
+
+/* Rows of logits, each with the script's token as its largest if `likely`: those of a model that writes JSON. Else
+   they know nothing of JSON: inside a string nearly all that they say is allowed, elsewhere nearly nothing. */
+static void time_sampling(bench_logits kind, bool likely)
+{
+    bench_rows rows = bench_make_rows(kind, (size_t)n_vocab, BENCH_ROWS, "tests/data/real_rows.f16");
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+    times cost[N_WAYS] = { 0 };
+    way ways[N_WAYS];
+    for (int k = 0; k < N_WAYS; k++) ways[k] = make_way(k, grammar);
+    for (int i = 0; i < script.n; i++) {
+        float *row = rows.data + (size_t)(i % rows.count) * rows.stride;
+        size_t top = 0, next = (size_t)(script.token[i] < 0 ? n_vocab - 1 : script.token[i]);
+        for (size_t t = 0; t < rows.n; t++) top = row[t] > row[top] ? t : top;
+        float largest = row[top], other = row[next];
+        if (likely) row[top] = other, row[next] = largest;
+        for (int turn = 0; turn < N_WAYS; turn++) { /* each is as often the first one to see the row */
+            int k = (i + turn) % N_WAYS;
+            double start = bench_cpu();
+            samp_token token = sample_token(&ways[k], row);
+            add_time(&cost[k], bench_cpu() - start);
+            if (token < 0) bench_fail("no token", samp_strerror(token));
+            go_on(&ways[k], i);
+        }
+        row[top] = largest, row[next] = other;
+    }
+    double alone = quantile(&cost[ALONE], 0.5);
+    printf("\nsampling, %s rows %s, us a token\n%-44s %9s %9s %9s %9s\n", bench_logits_name[kind],
+           likely ? "whose largest logit is the document's token" : "that know nothing of JSON", "", "mean", "median",
+           "p99", "x alone");
+    for (int k = 0; k < N_WAYS; k++) {
+        double median = quantile(&cost[k], 0.5);
+        printf("%-44s %9.1f %9.1f %9.1f %9.2f\n", WAYS[k], mean(&cost[k]), median, quantile(&cost[k], 0.99),
+               median / alone);
+        free(cost[k].us);
+        samp_free(ways[k].chain);
+        samp_free(ways[k].grammar);
+    }
+    samp_grammar_free(grammar);
+    free(rows.data);
+}
+
+/* ---- schemas ---- */
+
+typedef struct reason {
+    char text[160], example[300]; /* example: a schema's name */
+    int n;
+} reason;
+
+static struct {
+    long n, compiled, passed, accepted;
+    times masks, compile;
+    reason reasons[256];
+    int n_reasons;
+    struct worst {
+        char name[300];
+        double sum, most, compile;
+        size_t n;
+    } * worst; /* [n] a schema each */
+} all;
+
+/* Count what went wrong: its text without the place, which ends at the first ": ". */
+static void note(const char *text, const char *name)
+{
+    const char *end = *text == '/' || *text == ':' ? strstr(text, ": ") : NULL;
+    if (end) text = end + 2;
+    int i = 0;
+    while (i < all.n_reasons && strcmp(all.reasons[i].text, text) != 0) i++;
+    if (i == (int)(sizeof all.reasons / sizeof *all.reasons)) return;
+    if (i == all.n_reasons) {
+        all.n_reasons++;
+        snprintf(all.reasons[i].text, sizeof all.reasons[i].text, "%s", text);
+        snprintf(all.reasons[i].example, sizeof all.reasons[i].example, "%s", name);
+    }
+    all.reasons[i].n++;
+}
+
+/* Is a document judged right, by bytes and by tokens? */
+static bool judge(samp_sampler *s, const samp_grammar *g, const schema_case *c, const schema_document *d)
+{
+    bool by_tokens = walk(s, d->text, d->n, d->valid ? &all.masks : NULL);
+    int by_bytes = schema_accepts(g, d->text, d->n);
+    if (by_bytes < 0)
+        note(samp_strerror(by_bytes), c->name);
+    else if (by_tokens != by_bytes)
+        note("accepted by bytes, but not by tokens, or the other way round", c->name);
+    else if (by_tokens != d->valid)
+        note(d->valid ? "a valid document is refused" : "AN INVALID DOCUMENT IS ACCEPTED", c->name);
+    all.accepted += !d->valid && (by_tokens || by_bytes == 1);
+    return by_tokens == d->valid && by_bytes == (int)d->valid;
+}
+
+static void play(const schema_case *c)
+{
+    samp_grammar_error error;
+    double start = bench_cpu();
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, NULL, &error);
+    samp_sampler *s = g ? samp_init_grammar(index_of_all, g) : NULL;
+    double compile = bench_cpu() - start;
+    size_t first = all.masks.n;
+    add_time(&all.compile, compile);
+    all.worst = (struct worst *)realloc(all.worst, ((size_t)all.n + 1) * sizeof *all.worst);
+    if (!all.worst) exit(2);
+    struct worst *w = &all.worst[all.n++];
+    memset(w, 0, sizeof *w);
+    snprintf(w->name, sizeof w->name, "%s", c->name);
+    w->compile = compile;
+    bool passed = g != NULL;
+    if (!g) note(error.message, c->name);
+    for (size_t i = 0; g && i < c->n_documents; i++) passed &= judge(s, g, c, &c->documents[i]);
+    all.compiled += g != NULL;
+    all.passed += passed;
+    w->n = all.masks.n - first;
+    for (size_t i = first; i < all.masks.n; i++) {
+        w->sum += all.masks.us[i];
+        if (all.masks.us[i] > w->most) w->most = all.masks.us[i];
+    }
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+static int compare_worst(const void *a, const void *b)
+{
+    return -bench_compare(&((const struct worst *)a)->sum, &((const struct worst *)b)->sum);
+}
+static int compare_reasons(const void *a, const void *b) { return ((const reason *)b)->n - ((const reason *)a)->n; }
+
+static int report_schemas(long n_worst)
+{
+    qsort(all.reasons, (size_t)all.n_reasons, sizeof *all.reasons, compare_reasons);
+    for (int i = 0; i < all.n_reasons; i++)
+        printf("%5d  %s (%s)\n", all.reasons[i].n, all.reasons[i].text, all.reasons[i].example);
+    qsort(all.worst, (size_t)all.n, sizeof *all.worst, compare_worst);
+    for (long i = 0; i < n_worst && i < all.n; i++)
+        printf("worst %8.0f us, %4zu masks, most %7.0f us, compiled in %6.0f us: %s\n", all.worst[i].sum,
+               all.worst[i].n, all.worst[i].most, all.worst[i].compile, all.worst[i].name);
+    double p50 = quantile(&all.masks, 0.5), p99 = quantile(&all.masks, 0.99);
+    printf("masks %zu, worst %.0f us; compiling takes %.0f us in the median, %.0f at p99, at most %.0f\n",
+           all.masks.n, quantile(&all.masks, 1.0), quantile(&all.compile, 0.5), quantile(&all.compile, 0.99),
+           quantile(&all.compile, 1.0));
+    printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld mask_us_mean %.1f mask_us_p50 %.1f "
+           "mask_us_p99 %.1f compile_ms_mean %.3f\n",
+           all.n, all.compiled, all.passed, all.accepted, mean(&all.masks), p50, p99, mean(&all.compile) / 1e3);
+    return all.accepted != 0;
+}
+
+/* The index, made a few times: a machine may be busy. */
+static void make_index(const samp_vocab *vocab)
+{
+    double best = INFINITY;
+    samp_vocab_index *index = NULL;
+    for (int i = 0; i < 5; i++) {
+        samp_vocab_index_free(index);
+        double start = bench_cpu();
+        index = samp_vocab_index_init(vocab, NULL);
+        if (bench_cpu() - start < best) best = bench_cpu() - start;
+    }
+    if (!index) exit(2);
+    index_of_all = index;
+    printf("%d tokens: index %.1f ms (%zu nodes, %.1f MB)\n", (int)n_vocab, best / 1e3, (size_t)index->n_nodes,
+           (double)samp_vocab_index_size(index) / 1e6);
+}
+
+int main(int argc, char **argv)
+{
+    static uint8_t file[1 << 23];
+    FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
+    size_t size = f ? fread(file, 1, sizeof file, f) : 0;
+    long n_worst = 0;
+    const char *peers = NULL;
+    for (size_t at = 0; at < size && n_vocab < MAX_VOCAB; at += 1u + file[at]) piece[n_vocab++] = file + at;
+    if (!n_vocab) return 2;
+    const samp_token eog[] = { n_vocab - 1 };
+    samp_vocab vocab = { n_vocab, piece_bytes, NULL, NULL, eog, 1, n_vocab - 1, -1 };
+    make_index(&vocab);
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--worst") && i + 1 < argc)
+            n_worst = strtol(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--peers") && i + 1 < argc)
+            peers = argv[++i];
+        else
+            schema_cases(argv[i], NULL, play);
+    }
+    if (all.n) return report_schemas(n_worst);
+    write_script();
+    if (peers) {
+        beside_peers(peers);
+        return 0;
+    }
+    any_json();
+    time_sampling(PEAKED, true);
+    time_sampling(REAL, true);
+    time_sampling(PEAKED, false);
+    return 0;
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# A program gets the library in each of the ways that the READMEs tell: make install with pkg-config, the static library,
+# find_package, FetchContent, add_subdirectory (their blocks, as they stand). The shared library exports samp_ only, and
+# what is installed is all removed again. Usage: package.sh DIR
+set -eu
+rm -rf "$1"
+mkdir -p "$1"
+dir=$(cd "$1" && pwd)
+root=$PWD
+fail() { echo "package: $*" >&2; exit 1; }
+quiet() { "$@" > "$dir/log" 2>&1 || { tail -n 30 "$dir/log" >&2; fail "$*"; }; }
+mkdir "$dir/blocks"
+for page in README.md bench/README.md; do awk -v dir="$dir/blocks" -f tests/tools/blocks.awk "$page" > /dev/null; done
+want=$(cat "$dir/blocks/quick.c.out")
+ways=
+check() { # way, program
+    way=$1
+    shift
+    got=$("$@" | sed 's/ *$//')
+    [ "$got" = "$want" ] || fail "$way: it prints '$got', not '$want'"
+    ways="$ways${ways:+, }$way"
+}
+
+# The user's program: the quick start, but with the library elsewhere, and a part of it that is optional.
+{
+    echo '#define SAMPLING_GRAMMAR'
+    sed '/define SAMPLING_IMPLEMENTATION/d; s/^int main(void) {/&\n    samp_grammar_free(samp_grammar_init(SAMP_GRAMMAR_REGEX, "a", NULL, NULL));\n    if (samp_version() != SAMP_VERSION) return 1;/' "$dir/blocks/quick.c"
+} > "$dir/app.c"
+
+so=$(sed -n 's/^#define SAMP_VERSION_MAJOR *//p' sampling.h)
+library=$root/build/libsampling.so
+readelf -d "$library" | grep -q "SONAME.*\[libsampling.so.$so\]" || fail "the soname is not libsampling.so.$so"
+nm -D --defined-only "$library" | awk '{ print $3 }' > "$dir/exports"
+! grep -v '^samp_' "$dir/exports" || fail "exports that are not samp_"
+# every part but llama.cpp's
+sed -n '/^SAMP_API/s/.*[ *]\(samp_[a-z0-9_]*\)(.*/\1/p' sampling.h | grep -v '^samp_llama' | sort -u > "$dir/declared"
+sort -u "$dir/exports" | comm -13 - "$dir/declared" > "$dir/missing"
+[ ! -s "$dir/missing" ] || fail "not exported: $(cat "$dir/missing")"
+[ "$(wc -l < "$dir/declared")" -ge 100 ] || fail "too few functions: $(wc -l < "$dir/declared")"
+"$CC" -std=c11 -I. "$dir/app.c" build/libsampling.a -lm -o "$dir/static"
+check "libsampling.a" "$dir/static"
+
+# As in the README, in a folder that looks like the repository.
+mkdir "$dir/here"
+for f in Makefile sampling.h sampling_gpu.h src bench tests build; do ln -s "$root/$f" "$dir/here/$f"; done
+cp "$dir/app.c" "$dir/here/app.c"
+pkgconfig=$(command -v pkg-config || true)
+if [ -n "$pkgconfig" ]; then
+    (cd "$dir/here" && sed "s|^cc |$CC |" "$dir/blocks/install" > install.sh && . ./install.sh) > "$dir/log" 2>&1 || { cat "$dir/log"; fail "make install"; }
+    check "pkg-config" env LD_LIBRARY_PATH="$dir/here/usr/lib" "$dir/here/app"
+else
+    (cd "$dir/here" && make install PREFIX="$PWD/usr") > "$dir/log"
+    echo "package: SKIPPED pkg-config, it is not there"
+fi
+make install DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
+(cd "$dir/stage" && find . ! -type d | sort) > "$dir/installed"
+for f in include/sampling.h include/sampling_gpu.h lib/libsampling.a lib/libsampling.so lib/pkgconfig/sampling.pc \
+    lib/cmake/sampling/sampling-config.cmake share/man/man3/sampling.3; do
+    grep -qx "./usr/$f" "$dir/installed" || fail "not installed: $f"
+done
+if command -v man > /dev/null; then
+    warnings=$(man --warnings -l "$dir/stage/usr/share/man/man3/sampling.3" 2>&1 > "$dir/page")
+    [ -z "$warnings" ] && grep -q SYNOPSIS "$dir/page" || fail "sampling(3): $warnings"
+fi
+if command -v mandoc > /dev/null; then
+    mandoc -Tlint -Werror "$dir/stage/usr/share/man/man3/sampling.3" > "$dir/log" || fail "sampling(3): $(cat "$dir/log")"
+fi
+make uninstall DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
+[ -z "$(find "$dir/stage" ! -type d)" ] || fail "not uninstalled: $(find "$dir/stage" ! -type d)"
+
+# CMake: a project with the block in it. FetchContent gets a repository made of this folder.
+project() { # way, source, CMake's arguments
+    mkdir -p "$dir/$1"
+    way=$1
+    cp "$2" "$dir/$way/app.c"
+    printf 'cmake_minimum_required(VERSION 3.18)\nproject(app C)\nadd_executable(app app.c)\ninclude(block.cmake)\n' > "$dir/$way/CMakeLists.txt"
+    sed "s|URL-OF-THIS-REPOSITORY|file://$dir/git|" "$dir/blocks/$way.cmake" > "$dir/$way/block.cmake"
+    shift 2
+    quiet cmake -S "$dir/$way" -B "$dir/$way/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER="$CC" "$@"
+    quiet cmake --build "$dir/$way/build"
+    check "$way" "$dir/$way/build/app"
+}
+if command -v cmake > /dev/null; then
+    project find "$dir/app.c" -DCMAKE_PREFIX_PATH="$dir/here/usr"
+    echo 'find_package(sampling 99 QUIET)
+if(sampling_FOUND)
+  message(FATAL_ERROR "any version will do")
+endif()' >> "$dir/find/CMakeLists.txt"
+    quiet cmake -S "$dir/find" -B "$dir/find/build"
+    mkdir "$dir/subdirectory"
+    ln -s "$root" "$dir/subdirectory/sampling.h"
+    project subdirectory "$dir/blocks/quick.c"
+    if command -v git > /dev/null; then
+        mkdir -p "$dir/git/src"
+        cp sampling.h "$dir/git" && cp -r src/package "$dir/git/src"
+        (cd "$dir/git" && git init -q -b main . && git add . && git -c user.name=x -c user.email=x commit -qm x)
+        project fetch "$dir/app.c"
+    else
+        echo "package: SKIPPED FetchContent, there is no git"
+    fi
+else
+    echo "package: SKIPPED CMake, it is not there"
+fi
+echo "package: the program prints the README's tokens by $ways; $(wc -l < "$dir/exports") names are exported, all samp_"

@@ -1,0 +1,639 @@
+/* test_complaints.c - what users of samplers elsewhere have complained of, each as a test with its name. Not here, since
+   it has its test where it belongs:
+     mask path and sort path disagree           test_fast (random_chains, arrays)
+     a batch's size changes a token             test_batch (random_batches, rows_come_and_go)
+     host and device disagree on ties           gpu/test_gpu (random_batches, full_rows)
+     a NaN anywhere in a row of the device      gpu/test_gpu (nan_anywhere)
+     a bad grammar ends the program             test_grammar (test_errors), test_schema (test_refusals)
+     a grammar takes exponential time           test_grammar (test_hostile, test_hostile_texts)
+     a grammar beside drafts                    test_grammar (test_verify)
+     a grammar beside sampling on the device    gpu/test_grammar_gpu
+     a draft at a temperature above 0           test_verify (test_ratio_distribution)
+     log-probabilities of the wrong row         test_batch (random_batches)
+     memory in the sampling loop                test_alloc
+     a request's penalties are ignored          test_peers (penalties_are_not_ignored)
+     samples of one seed are alike              test_peers (samples_of_one_seed_differ)
+   By definition a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does; that of
+   log-probabilities is here. bench/README.md has the threads, and where each is answered. */
+#define SAMPLING_CONSTRAINTS
+#define SAMPLING_GRAMMAR
+#include "sampling.h"
+#include "tests/support/test.h"
+#include <time.h>
+
+enum { N = 64, WIDE = 151936 };
+#include "tests/support/makers.h"
+
+static const maker selectors[] = { make_greedy, make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p };
+
+static samp_sampler *two(samp_sampler *a, samp_sampler *b)
+{
+    samp_sampler *chain = samp_chain_init();
+    assert_ok(samp_chain_add(chain, a));
+    assert_ok(samp_chain_add(chain, b));
+    return chain;
+}
+
+/* ---- wrong results, crashes ---- */
+
+/* Nothing left to draw from is a status, not token 0; and the draw after it is the one that would have been. */
+static void all_masked_is_no_token(void **state)
+{
+    (void)state;
+    float masked[N], row[N];
+    for (int i = 0; i < N; i++) masked[i] = -INFINITY;
+    test_row(row, N, 1, 2.0, 3);
+    for (size_t k = 0; k < 2 * TEST_COUNT(selectors); k++) {
+        samp_sampler *s = two(samp_init_temp(0.9f), selectors[k / 2]()), *copy;
+        assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
+        copy = samp_clone(s);
+        samp_logits l = { .data = masked, .n_rows = 1, .n_vocab = N };
+        samp_token out = 0;
+        assert_status(samp_sample(s, masked, N), SAMP_E_EMPTY);
+        assert_ok(samp_sample_batch(&s, &l, &out));
+        assert_status(out, SAMP_E_EMPTY);
+        assert_num(samp_sample(s, row, N), samp_sample(copy, row, N));
+        samp_free(s);
+        samp_free(copy);
+    }
+}
+
+/* The same for a row with a NaN or +infinity, wherever it is. */
+static void nan_is_no_token(void **state)
+{
+    (void)state;
+    float row[N], bad[N];
+    test_row(row, N, 2, 2.0, 3);
+    for (size_t k = 0; k < 2 * TEST_COUNT(selectors); k++) {
+        samp_sampler *s = two(samp_init_top_p(0.9f, 1), selectors[k / 2]()), *copy;
+        assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
+        copy = samp_clone(s);
+        for (int i = 0; i < N; i++) {
+            memcpy(bad, row, sizeof bad);
+            bad[i] = i % 2 ? NAN : INFINITY;
+            assert_status(samp_sample(s, bad, N), SAMP_E_NAN);
+        }
+        assert_num(samp_sample(s, row, N), samp_sample(copy, row, N));
+        samp_free(s);
+        samp_free(copy);
+    }
+}
+
+/* A truncation behind what selects is a status. */
+static void truncation_behind_the_selector_is_a_status(void **state)
+{
+    (void)state;
+    float row[N];
+    test_row(row, N, 3, 2.0, 3);
+    for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+        samp_sampler *s = two(selectors[k](), samp_init_top_k(5));
+        assert_status(samp_sample(s, row, N), SAMP_E_UNSUPPORTED);
+        samp_free(s);
+    }
+}
+
+/* All orders of six samplers give tokens, with both random sources. */
+static void any_order_works(void **state)
+{
+    (void)state;
+    float row[N];
+    source rng = source_stream(4);
+    for (int i = 0; i < 720; i++) {
+        static const char letters_of[] = "kpmxyt";
+        char order[7] = "", left[7];
+        memcpy(left, letters_of, sizeof left);
+        for (int n = 6, code = i; n > 0; code /= n, n--) {
+            order[6 - n] = left[code % n];
+            memmove(left + code % n, left + code % n + 1, (size_t)(n - code % n));
+        }
+        samp_params p = samp_default_params();
+        p.order = order;
+        p.xtc_probability = 0.5f;
+        p.typ_p = 0.9f;
+        p.rng = (samp_rng_kind)(i % 2);
+        samp_sampler *s = samp_chain_from_params(&p, NULL);
+        test_logits(&rng, row, N, 3.0);
+        row[i % N] = -INFINITY;
+        samp_token token = samp_sample(s, row, N);
+        assert_true(token >= 0 && token < N && token != i % N);
+        samp_free(s);
+    }
+}
+
+/* What is masked is no part of the deviation; and n = 0 is off. */
+static void sigma_ignores_masked_tokens(void **state)
+{
+    (void)state;
+    float row[N], more[2 * N];
+    samp_token_data a[N], b[2 * N];
+    source rng = source_stream(5);
+    for (int round = 0; round < 50; round++) {
+        test_logits(&rng, row, N, 2.0);
+        for (int i = 0; i < 2 * N; i++) more[i] = i < N ? row[i] : -INFINITY;
+        for (int off = 0; off < 2; off++) {
+            samp_sampler *s = samp_init_top_n_sigma(off ? 0.0f : 1.0f);
+            samp_token_data_array x = test_array(a, row, N), y = test_array(b, more, 2 * N);
+            assert_ok(samp_apply(s, &x));
+            assert_ok(samp_apply(s, &y));
+            size_t left[2] = { 0, 0 };
+            for (size_t i = 0; i < x.size; i++) left[0] += x.data[i].logit > -INFINITY;
+            for (size_t i = 0; i < y.size; i++) left[1] += y.data[i].logit > -INFINITY;
+            assert_num(left[1], left[0]);
+            if (off) assert_num(left[0], N);
+            samp_free(s);
+        }
+    }
+}
+
+/* mu belongs to a sampler: two sequences in turns are as each is alone. */
+static void sequences_have_their_own_mu(void **state)
+{
+    (void)state;
+    float row[N];
+    for (int version = 0; version < 2; version++) {
+        samp_sampler *s[2], *alone[2];
+        for (int i = 0; i < 2; i++) {
+            s[i] = version ? make_mirostat_v2() : make_mirostat();
+            alone[i] = samp_clone(s[i]);
+        }
+        samp_token got[2][30];
+        for (int k = 0; k < 30; k++)
+            for (int i = 0; i < 2; i++) {
+                test_row(row, N, (uint64_t)(100 * i + k), i ? 4.0 : 0.5, 0);
+                got[i][k] = samp_sample(s[i], row, N);
+            }
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < 30; k++) {
+                test_row(row, N, (uint64_t)(100 * i + k), i ? 4.0 : 0.5, 0);
+                assert_num(samp_sample(alone[i], row, N), got[i][k]);
+            }
+        for (int i = 0; i < 2; i++) samp_free(s[i]), samp_free(alone[i]);
+    }
+}
+
+/* top_p keeps the fewest tokens that have p together, and drops none of these. */
+static void top_p_keeps_what_it_must(void **state)
+{
+    (void)state;
+    float row[N];
+    samp_token_data data[N];
+    source rng = source_stream(6);
+    for (int round = 0; round < 300; round++) {
+        test_logits(&rng, row, N, 0.5 + round % 7);
+        float p = 0.05f + 0.9f * (float)below(&rng, 1000) / 1000.0f;
+        samp_sampler *s = samp_init_top_p(p, 1);
+        samp_token_data_array cur = test_array(data, row, N);
+        assert_ok(samp_apply(s, &cur));
+        test_sort(&cur);
+        double sum = 0.0, kept = 0.0, last = 0.0;
+        for (int i = 0; i < N; i++) sum += exp((double)row[i] - (double)cur.data[0].logit);
+        for (size_t i = 0; i < cur.size; i++) {
+            last = exp((double)cur.data[i].logit - (double)cur.data[0].logit) / sum;
+            kept += last;
+        }
+        assert_true(kept >= (double)p - 1e-6);
+        assert_true(kept - last < (double)p + 1e-6);
+        samp_free(s);
+    }
+}
+
+/* No part of a large vocabulary is out of reach, and none is drawn too often. */
+static void all_of_a_large_vocabulary_is_reached(void **state)
+{
+    (void)state;
+    enum { BINS = 16 };
+    float *row = (float *)calloc(WIDE, sizeof *row);
+    int bins[BINS] = { 0 }, draws = quick() ? 320 : 3200;
+    samp_sampler *s = samp_init_dist(1);
+    for (int i = 0; i < draws; i++) bins[(int64_t)samp_sample(s, row, WIDE) * BINS / WIDE]++;
+    for (int b = 0; b < BINS && !quick(); b++) assert_true(bins[b] > 120 && bins[b] < 290); /* 200, 6 sigma */
+    for (int b = 0; b < BINS; b++) assert_true(bins[b] > 0);
+    samp_free(s);
+    free(row);
+}
+
+/* A thousand tokens, each less likely than the last bit of a float's uniform number, come as often as they should. */
+static void the_tail_is_drawn(void **state)
+{
+    (void)state;
+    static float row[1001];
+    int tail = 0, draws = quick() ? 20000 : 400000;
+    for (int i = 1; i <= 1000; i++) row[i] = -17.0f; /* 4.1e-8 */
+    samp_sampler *s = samp_init_dist(2);
+    for (int i = 0; i < draws; i++) tail += samp_sample(s, row, 1001) > 0;
+    if (!quick()) assert_true(tail > 2 && tail < 45); /* 16.6 */
+    samp_free(s);
+}
+
+/* Ties: top_k keeps k, those with the smallest ids, in a batch of one as in one of nine; top_k = 1 is greedy. */
+static void ties_are_cut_at_k(void **state)
+{
+    (void)state;
+    static uint16_t data[9][N]; /* bf16 */
+    for (int r = 0; r < 9; r++)
+        for (int i = 0; i < N; i++) data[r][i] = i % 3 ? 0x3F80 : 0x4000; /* 1 and 2 */
+    for (int k = 1; k < 30; k++) {
+        samp_sampler *rows[9], *alone;
+        samp_token out[9], first;
+        samp_logits l = { .data = data, .dtype = SAMP_BF16, .n_rows = 9, .n_vocab = N };
+        for (int r = 0; r < 9; r++) rows[r] = two(samp_init_top_k(k), samp_init_dist((uint64_t)(k * 100)));
+        alone = samp_clone(rows[0]);
+        for (int round = 0; round < 20; round++) {
+            l.n_rows = 9;
+            assert_ok(samp_sample_batch(rows, &l, out));
+            l.n_rows = 1;
+            assert_ok(samp_sample_batch(&alone, &l, &first));
+            for (int r = 0; r < 9; r++) assert_num(out[r], first);
+            assert_true(k <= 22 ? first % 3 == 0 && first < 3 * k : first < N);
+            if (k == 1) assert_num(first, 0);
+        }
+        for (int r = 0; r < 9; r++) samp_free(rows[r]);
+        samp_free(alone);
+    }
+}
+
+/* Each row has its own mask, wherever its logits are. */
+static void masks_belong_to_their_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 7, WORDS = (N + 31) / 32 };
+    static float data[ROWS][N];
+    uint32_t mask[ROWS][WORDS];
+    int32_t index[ROWS];
+    samp_sampler *rows[ROWS];
+    samp_token out[ROWS];
+    memset(mask, 0, sizeof mask);
+    for (int r = 0; r < ROWS; r++) {
+        index[r] = (r * 3) % ROWS;
+        mask[r][(5 * r) / 32] |= 1u << (5 * r) % 32;
+        rows[r] = samp_init_dist((uint64_t)r);
+    }
+    samp_logits l = { .data = data, .n_rows = ROWS, .n_vocab = N, .row_index = index, .mask = mask[0] };
+    assert_ok(samp_sample_batch(rows, &l, out));
+    for (int r = 0; r < ROWS; r++) assert_num(out[r], 5 * r);
+    l.mask_stride = WORDS - 1; /* narrower than the logits */
+    assert_status(samp_sample_batch(rows, &l, out), SAMP_E_RANGE);
+    for (int r = 0; r < ROWS; r++) samp_free(rows[r]);
+}
+
+/* One token is left, the others are masked or as good as that: every sampler ends, and lets it live. */
+static void nothing_hangs_on_masked_rows(void **state)
+{
+    static const maker stages[] = { make_sigma, make_top_k, make_min_p, make_tail_free, make_typical,
+                                    make_top_p, make_xtc,   make_temp,  make_temp_ext,  make_softmax };
+    (void)state;
+    for (size_t m = 0; m < TEST_COUNT(stages); m++)
+        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+            for (int low = 0; low < 3; low++) {
+                float row[N];
+                for (int i = 0; i < N; i++) row[i] = low == 0 ? -INFINITY : low == 1 ? -FLT_MAX : -1e30f;
+                row[17] = low ? 1.4e-45f : -3.0f; /* a denormal */
+                samp_sampler *s = two(stages[m](), selectors[k]());
+                samp_token token = samp_sample(s, row, N); /* adaptive_p may want one that is less likely */
+                assert_true(token == 17 || (low && selectors[k] == make_adaptive_p && token >= 0));
+                samp_free(s);
+            }
+}
+
+/* ---- seeds ---- */
+
+/* In a batch each row has its own seed: what it gets is what it gets alone, whatever samplers its neighbours have. */
+static void seeds_belong_to_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 6, ROUNDS = 12 };
+    static float data[ROWS][N];
+    samp_token out[2][ROUNDS][ROWS];
+    int differ = 0;
+    for (int r = 0; r < ROWS; r++) test_row(data[r], N, 77, 1.0, 0); /* all alike */
+    for (int neighbours = 0; neighbours < 2; neighbours++) {
+        samp_sampler *rows[ROWS];
+        for (int r = 0; r < ROWS; r++)
+            rows[r] = two(r % 2 && neighbours ? samp_init_top_k(3) : samp_init_min_p(0.01f, 1),
+                          samp_init_dist((uint64_t)r));
+        samp_logits l = { .data = data, .n_rows = ROWS, .n_vocab = N };
+        for (int k = 0; k < ROUNDS; k++) assert_ok(samp_sample_batch(rows, &l, out[neighbours][k]));
+        for (int r = 0; r < ROWS; r++) samp_free(rows[r]);
+    }
+    for (int k = 0; k < ROUNDS; k++)
+        for (int r = 0; r < ROWS; r += 2) {
+            assert_num(out[1][k][r], out[0][k][r]);
+            differ += out[0][k][r] != out[0][k][(r + 2) % ROWS];
+        }
+    assert_true(differ > ROUNDS); /* of 3 ROUNDS: another seed is another text */
+}
+
+/* The same seed again is the same text, with min_p, top_p, xtc, any of them; the next seed is another one. */
+static void a_seed_decides(void **state)
+{
+    (void)state;
+    samp_token text[3][40];
+    for (int i = 0; i < 3; i++) {
+        samp_params p = samp_default_params();
+        p.seed = i == 2 ? 8 : 7;
+        p.min_p = 0.02f;
+        p.xtc_probability = 0.3f;
+        p.temp = 1.5f;
+        samp_sampler *s = samp_chain_from_params(&p, NULL);
+        for (uint64_t k = 0; k < 40; k++) {
+            float row[N];
+            test_row(row, N, k, 1.0, 0);
+            text[i][k] = samp_sample(s, row, N);
+        }
+        samp_free(s);
+    }
+    int same = 0;
+    for (int k = 0; k < 40; k++) same += text[2][k] == text[0][k];
+    assert_memory_equal(text[0], text[1], sizeof text[0]);
+    assert_true(same < 20);
+}
+
+/* ---- settings that do nothing ---- */
+
+/* A penalty that is set is felt; a setting that there is not is told. */
+static void no_setting_is_ignored(void **state)
+{
+    (void)state;
+    float row[N] = { 0 };
+    const char *field = NULL;
+    samp_settings *settings = samp_settings_new();
+    assert_ok(samp_settings_set(settings, "penalty_present", "100", NULL));
+    assert_status(samp_settings_set(settings, "repeat_penalty", "1.1", &field), SAMP_E_UNSUPPORTED);
+    assert_text(field, "repeat_penalty");
+    samp_sampler *s = samp_chain_from_params(samp_settings_params(settings), NULL);
+    bool seen[N] = { false };
+    for (int k = 0; k < 30; k++) { /* less than all, so none has to come twice */
+        samp_token token = samp_sample(s, row, N);
+        assert_false(seen[token]);
+        seen[token] = true;
+    }
+    samp_free(s);
+    samp_settings_free(settings);
+}
+
+/* Behind log_softmax a repetition penalty does the same wherever the model's logits have their zero; without it, it
+   doesn't, and may even like what is repeated more. */
+static void penalties_do_not_depend_on_the_zero(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        samp_params p = samp_default_params();
+        p.order = with ? "log_softmax;penalties;temperature" : "penalties;temperature";
+        p.penalty_repeat = 1.5f;
+        p.seed = 7;
+        int differ = 0;
+        samp_sampler *at_zero = samp_chain_from_params(&p, NULL), *far_off = samp_clone(at_zero);
+        for (int i = 0; i < 200; i++) {
+            float row[N], shifted[N];
+            for (int k = 0; k < N; k++) {
+                row[k] = (float)((k * 37 + i) % N) / 8.0f;
+                shifted[k] = row[k] - 1024.0f; /* both hold eighths exactly */
+            }
+            samp_token token = samp_sample(at_zero, row, N);
+            differ += samp_draw(far_off, shifted, N) != token;
+            assert_ok(samp_accept(far_off, token));
+        }
+        samp_free(at_zero);
+        samp_free(far_off);
+        assert_true(with ? differ == 0 : differ > 20);
+    }
+}
+
+/* How many tokens a chain with this order leaves of a row. */
+static size_t left_by(const samp_params *p, const char *order, const float *row)
+{
+    samp_token_data data[N];
+    samp_token_data_array cur = test_array(data, row, N);
+    samp_params with = *p;
+    with.order = order;
+    samp_sampler *chain = samp_chain_from_params(&with, NULL);
+    assert_ok(samp_apply(chain, &cur));
+    samp_free(chain);
+    return cur.size;
+}
+
+/* The temperature may come first, as most servers have it, or last, as llama.cpp has it: an order says so. */
+static void temperature_comes_first_or_last(void **state)
+{
+    (void)state;
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = -(float)i / 2.0f;
+    samp_params p = samp_default_params();
+    p.top_k = 0, p.top_p = 1.0f, p.min_p = 0.1f, p.temp = 4.0f; /* e^-2.3 of the best */
+    assert_num(left_by(&p, SAMP_ORDER_LLAMA, row), 5);
+    assert_num(left_by(&p, NULL, row), 5);
+    assert_num(left_by(&p, "min_p;temperature", row), 5);
+    assert_num(left_by(&p, SAMP_ORDER_CANONICAL, row), 19);
+    assert_num(left_by(&p, "temperature;min_p", row), 19);
+    samp_settings *s = samp_settings_new();
+    assert_ok(samp_settings_set(s, "order", "tm", NULL));
+    assert_num(left_by(&p, samp_settings_params(s)->order, row), 19);
+    samp_settings_free(s);
+}
+
+/* A high temperature floods what top_p or min_p keeps; min_k keeps the same at each, top_h and p_less far less. */
+static void truncation_holds_at_any_temperature(void **state)
+{
+    (void)state;
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = i < 3 ? 9.0f - 0.25f * (float)i : -0.05f * (float)i;
+    samp_params p = samp_default_params();
+    p.top_k = 0, p.top_p = 1.0f, p.min_p = 0.0f;
+    for (int t = 1; t <= 16; t *= 2) {
+        p.temp = (float)t;
+        p.min_k = 0.0f;
+        assert_num(left_by(&p, "temperature;min_k", row), 3);
+        p.top_h = 0.4f, p.p_less = 1.0f, p.top_p = 0.9f, p.min_p = 0.05f;
+        size_t top_h = left_by(&p, "temperature;top_h", row), p_less = left_by(&p, "temperature;p_less", row);
+        assert_in_range(p_less, 1, t == 1 ? 3 : 8);
+        if (t < 8) continue;
+        assert_true(left_by(&p, "temperature;top_p", row) > 3 * top_h);
+        assert_true(left_by(&p, "temperature;min_p", row) == N);
+    }
+}
+
+/* ---- texts that go on for ever, and what must not be said ---- */
+
+enum { THINK = 50, DONE = 51, END = 52 };
+
+/* A model that never stops thinking is stopped, each time it begins; behind a budget of 0 at once; and what it says then
+   is its own again. */
+static void thinking_ends_within_its_budget(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE };
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    float row[N] = { 0 };
+    for (int i = 0; i < N; i++) row[i] = i == DONE || i == THINK ? -30.0f : (float)(i % 7);
+    for (int32_t budget = 0; budget < 40; budget += 13) {
+        samp_sampler *s = two(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
+        for (int time = 0; time < 3; time++) {
+            assert_ok(samp_accept(s, THINK));
+            for (int32_t i = 0; i < budget; i++) {
+                assert_num(samp_thinking_left(samp_chain_get(s, 0)), budget - i);
+                assert_true(samp_sample(s, row, N) != DONE);
+            }
+            assert_num(samp_sample(s, row, N), DONE);
+            assert_num(samp_thinking_left(s), -1);
+            for (int i = 0; i < 60; i++) assert_true(samp_sample(s, row, N) != DONE);
+        }
+        samp_free(s);
+    }
+}
+
+/* The next token of a model that is caught in a loop: it wants what followed last time, most of the time. */
+static samp_token caught(samp_sampler *s, const samp_token *text, size_t n, size_t period, source *rng)
+{
+    float row[N];
+    for (int i = 0; i < N; i++) row[i] = (float)normal(rng);
+    row[text[n - period]] = 20.0f;
+    return samp_sample(s, row, N);
+}
+
+/* The same piece does not come for ever, whatever its length, by either way; without them it does. */
+static void a_loop_is_left(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++)
+        for (size_t period = 4; period < 40; period += 7) {
+            source rng = source_stream(period);
+            samp_token text[1200];
+            samp_sampler *breaker = way == 0   ? samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY)
+                                    : way == 1 ? samp_init_loop_breaker_cusum(6, 1024, 0.25f, 15.0f, INFINITY)
+                                               : samp_init_loop_breaker(4, 128, 3, 512, 16, 0.0f);
+            samp_sampler *s = two(breaker, samp_init_greedy());
+            size_t n = 0, copied = 0;
+            for (; n < period; n++) {
+                text[n] = (samp_token)n;
+                assert_ok(samp_accept(s, text[n]));
+            }
+            for (; n < 1000 && copied == n - period; n++) {
+                text[n] = caught(s, text, n, period, &rng);
+                copied += text[n] == text[n - period];
+            }
+            if (way == 2) assert_num(copied, 1000 - period); /* it is the breaker that does it */
+            if (way == 0) assert_true(n <= 3 * period + 17);
+            if (way == 1) assert_true(n <= period + 23);
+            samp_free(s);
+        }
+}
+
+/* Strings do not come, whatever tokens they could be made of; rewinding takes back just them, and goes on. */
+static void banned_strings_are_never_said(void **state)
+{
+    (void)state;
+    const char *const strings[] = { "abc", "ghg", "opo", "xy" };
+    for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
+        samp_sampler *s = two(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
+        samp_token text[400];
+        char said[1300];
+        source rng = source_stream(12);
+        size_t n = 0, length = 0, rewound = 0;
+        while (n < 300) {
+            float row[N];
+            for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < 3 ? 2.0f : 0.0f);
+            do {
+                text[n] = samp_sample(s, row, N);
+                assert_true(text[n] >= 0);
+                int32_t back = samp_rewind_length(s);
+                if (back == 0) break;
+                rewound++;
+                assert_ok(samp_rollback(s, back));
+                n -= (size_t)back - 1; /* a program would go back to that row of logits: here each is as good */
+            } while (true);
+            n++;
+        }
+        for (size_t i = 0; i < n; i++) {
+            size_t n_bytes;
+            const char *bytes = test_letters(NULL, text[i], &n_bytes);
+            memcpy(said + length, bytes, n_bytes);
+            length += n_bytes;
+        }
+        said[length] = 0;
+        for (int i = 0; i < 4; i++) assert_true(strstr(said, strings[i]) == NULL);
+        assert_true(flags ? rewound > 10 : rewound == 0);
+        samp_free(s);
+    }
+}
+
+static const char *of_a_list(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = token < 4;
+    return &"[1,]"[token];
+}
+
+/* A token behind 60,000 others takes a grammar no longer than one behind 3,000: the least of five times each. */
+static void a_grammar_is_as_fast_behind_a_long_text(void **state)
+{
+    (void)state;
+    static const samp_token end[] = { 4 };
+    const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    samp_sampler *s = two(samp_init_grammar(index, g), samp_init_dist(3));
+    static const samp_token item[] = { 1, 2, 0, 1, 3, 2 }; /* 1,[1], */
+    const float row[5] = { 0 };
+    clock_t least[2] = { INT32_MAX, INT32_MAX };
+    assert_ok(samp_accept(s, 0));
+    for (int chunk = 0; chunk < 100; chunk++) {
+        clock_t begun = clock();
+        for (int i = 0; i < 600; i++) {
+            assert_true(samp_draw(s, row, 5) >= 0);
+            assert_ok(samp_accept(s, item[i % 6]));
+        }
+        clock_t took = clock() - begun, *best = &least[chunk >= 50];
+        if ((chunk < 5 || chunk >= 95) && took < *best) *best = took;
+    }
+    assert_true(least[1] <= 5 * least[0]); /* it would be 20 times as long; a coarse clock may tell 0 */
+    samp_free(s);
+    samp_vocab_index_free(index);
+    samp_grammar_free(g);
+}
+
+/* No end before its time, and nothing else allowed: that is a status, not token 0. */
+static void least_length_and_nothing_else_is_a_status(void **state)
+{
+    (void)state;
+    static const samp_token end[] = { END };
+    float row[N] = { 0 };
+    samp_sampler *s = two(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
+    chain = two(s, samp_init_dist(1));
+    for (int i = 0; i < 5; i++) {
+        assert_status(samp_sample(chain, row, N), SAMP_E_EMPTY);
+        assert_ok(samp_accept(chain, 1));
+    }
+    assert_num(samp_sample(chain, row, N), END);
+    samp_free(chain);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_masked_is_no_token),
+        cmocka_unit_test(nan_is_no_token),
+        cmocka_unit_test(truncation_behind_the_selector_is_a_status),
+        cmocka_unit_test(any_order_works),
+        cmocka_unit_test(sigma_ignores_masked_tokens),
+        cmocka_unit_test(sequences_have_their_own_mu),
+        cmocka_unit_test(top_p_keeps_what_it_must),
+        cmocka_unit_test(all_of_a_large_vocabulary_is_reached),
+        cmocka_unit_test(the_tail_is_drawn),
+        cmocka_unit_test(ties_are_cut_at_k),
+        cmocka_unit_test(masks_belong_to_their_rows),
+        cmocka_unit_test(nothing_hangs_on_masked_rows),
+        cmocka_unit_test(seeds_belong_to_rows),
+        cmocka_unit_test(a_seed_decides),
+        cmocka_unit_test(no_setting_is_ignored),
+        cmocka_unit_test(penalties_do_not_depend_on_the_zero),
+        cmocka_unit_test(temperature_comes_first_or_last),
+        cmocka_unit_test(truncation_holds_at_any_temperature),
+        cmocka_unit_test(thinking_ends_within_its_budget),
+        cmocka_unit_test(a_loop_is_left),
+        cmocka_unit_test(banned_strings_are_never_said),
+        cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),
+        cmocka_unit_test(least_length_and_nothing_else_is_a_status),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

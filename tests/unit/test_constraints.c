@@ -1,0 +1,1294 @@
+/* test_constraints.c - bans, biases, budgets and loop breakers (SAMPLING_CONSTRAINTS): cases by hand, and random walks
+   against references that look at the whole text anew for each token. At every place of a walk the sampler's array, the
+   fast path, a batch, a copy, a state that was saved and loaded, and one that has gone back must all agree with the
+   reference.
+
+     SAMP_TEST_CASES   walks of each kind (default 60; with SAMP_TEST_FULL 1000, with SAMP_TEST_QUICK 3) */
+#define SAMPLING_CONSTRAINTS
+#include "tests/support/inside.h"
+#include "tests/support/test.h"
+
+enum { N = 40, WIDE = 400, MOST = 120, N_TEXTS = 4, PIECES = 24 };
+
+/* ---- a vocabulary: letters, pieces that overlap, halves of characters, a token without bytes ---- */
+
+static const char *const pieces[N] = { "a",   "b",    "c",         "ab",   "ba",   "abc",  "A",  "B",
+                                       "cab", "\xe2", "\x82",      "\xac", "\xc3", "\xa9", "",   "bb",
+                                       "aab", "bc",   "c\xe2\x82", "aa",   "x",    "xa",   "ax", "cx" };
+static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    if (token >= PIECES) { /* the rest is out of the way of all texts */
+        *n = 1;
+        return &"zyxwvutsrqponmlk"[token - PIECES];
+    }
+    *n = strlen(pieces[token]);
+    return pieces[token];
+}
+static const samp_token ends[] = { 20, 23, 20 };
+static const samp_vocab vocab = { N, piece_bytes, NULL, NULL, ends, 2, 20, -1 };
+
+static void mask(float *l) { *l = -INFINITY; }
+static void add(float *l, float bias)
+{
+    if (*l == -INFINITY) return;
+    *l = bias == -INFINITY ? bias : *l + bias;
+}
+
+/* ---- what a sampler is made of, and what the reference knows of it ---- */
+
+typedef enum kind {
+    SEQUENCE_BIAS,
+    BANNED_SEQUENCES,
+    BANNED_STRINGS,
+    SUPPRESSED,
+    BEGIN_SUPPRESSED,
+    MIN_TOKENS,
+    ALLOWED,
+    FORCED_PREFIX,
+    EOG_BIAS,
+    LENGTH_PENALTY,
+    NO_REPEAT,
+    PERIOD,
+    CUSUM,
+    THINKING,
+    N_KINDS
+} kind;
+
+typedef struct spec {
+    kind kind;
+    samp_sequence sequences[N_TEXTS];
+    samp_token tokens[N_TEXTS][8];
+    char strings[N_TEXTS][8];
+    size_t n;
+    bool any_case, has_vocab;
+    samp_thinking spans[2];
+    int32_t begin, n_min, size, last_n, shortest, longest, copies, every, budget, open;
+    float bias, factor, penalty, loss, alarm;
+} spec;
+
+static samp_sampler *make(const spec *p)
+{
+    const char *strings[N_TEXTS];
+    for (size_t i = 0; i < N_TEXTS; i++) strings[i] = p->strings[i];
+    switch (p->kind) {
+        case SEQUENCE_BIAS: return samp_init_sequence_bias(p->sequences, p->n);
+        case BANNED_SEQUENCES: return samp_init_banned_sequences(p->sequences, p->n, 0);
+        case BANNED_STRINGS:
+            return samp_init_banned_strings(&vocab, strings, p->n, p->any_case ? SAMP_BAN_ANY_CASE : 0);
+        case SUPPRESSED: return samp_init_suppressed_tokens(p->tokens[0], p->n);
+        case BEGIN_SUPPRESSED: return samp_init_begin_suppressed_tokens(p->tokens[0], p->n, p->begin);
+        case MIN_TOKENS: return samp_init_min_tokens(p->tokens[0], p->n, p->n_min, p->begin);
+        case ALLOWED: return samp_init_allowed_tokens(p->tokens[0], p->n);
+        case FORCED_PREFIX: return samp_init_forced_prefix(p->tokens[0], p->n, p->begin);
+        case EOG_BIAS: return samp_init_eog_bias(p->tokens[0], p->n, p->bias);
+        case LENGTH_PENALTY: return samp_init_length_penalty(p->tokens[0], p->n, p->n_min, p->factor, p->begin);
+        case NO_REPEAT: return samp_init_no_repeat_ngram(p->size, p->last_n);
+        case PERIOD:
+            return samp_init_loop_breaker(p->shortest, p->longest, p->copies, p->last_n, p->every, p->penalty);
+        case CUSUM: return samp_init_loop_breaker_cusum(p->size, p->last_n, p->loss, p->alarm, p->penalty);
+        case THINKING:
+            return samp_init_thinking_budget(p->has_vocab ? &vocab : NULL, p->spans, p->n, p->budget, p->open);
+        case N_KINDS: break;
+    }
+    return NULL;
+}
+
+/* Settings at random, of short texts over few tokens, so that much happens. */
+static void any_spec(spec *p, source *s, kind kind)
+{
+    static const char letters[] = "abcABx\xe2\x82\xac";
+    memset(p, 0, sizeof *p);
+    p->kind = kind;
+    p->n = 1 + below(s, N_TEXTS);
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        size_t n = 1 + below(s, 4), n_bytes = 1 + below(s, 5);
+        for (size_t k = 0; k < 8; k++) p->tokens[i][k] = (samp_token)below(s, below(s, 8) ? 6 : N);
+        for (size_t k = 0; k < n_bytes; k++)
+            p->strings[i][k] = letters[below(s, below(s, 3) ? 3 : sizeof letters - 1)];
+        p->tokens[i][0] = (samp_token)(i % 2 ? i : below(s, 4)); /* else sequences might be there twice */
+        p->sequences[i].tokens = p->tokens[i];
+        p->sequences[i].n = i % 2 ? n : 1 + i;
+        p->sequences[i].bias = below(s, 3) ? (float)(2.0 * normal(s)) : -INFINITY;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        samp_thinking span = { p->tokens[i], 1 + below(s, 2), p->tokens[i] + 3, 1 + below(s, 3), NULL, 0 };
+        if (below(s, 2)) span.force = p->tokens[i] + 1, span.n_force = 2 + below(s, 4);
+        p->spans[i] = span;
+    }
+    if (kind == THINKING) p->n = 1 + p->n % 2;
+    p->any_case = below(s, 2);
+    p->has_vocab = below(s, 2);
+    p->begin = (int32_t)below(s, 12);
+    p->n_min = (int32_t)below(s, 9);
+    p->size = 1 + (int32_t)below(s, 4);
+    p->last_n = p->size + (int32_t)below(s, 40);
+    p->shortest = 1 + (int32_t)below(s, 3);
+    p->longest = p->shortest + (int32_t)below(s, 5);
+    p->copies = 2 + (int32_t)below(s, 2);
+    if (kind == PERIOD) p->last_n = p->copies * p->shortest + (int32_t)below(s, 30);
+    p->every = 1 + (int32_t)below(s, 5);
+    p->budget = (int32_t)below(s, 7);
+    p->open = (int32_t)below(s, p->n + 1) - 1;
+    p->bias = below(s, 4) ? (float)(2.0 * normal(s)) : -INFINITY;
+    p->factor = below(s, 2) ? 1.1f : 0.7f;
+    p->penalty = kind == NO_REPEAT || below(s, 2) ? INFINITY : 1.5f;
+    p->loss = 0.25f;
+    p->alarm = (float)(1 + below(s, 4));
+}
+
+/* Is one of its sequences there twice? */
+static bool is_doubled(const spec *p)
+{
+    bool same = false;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < i; k++)
+            same |= p->sequences[i].n == p->sequences[k].n &&
+                    memcmp(p->tokens[i], p->tokens[k], p->sequences[i].n * sizeof(samp_token)) == 0;
+    return same;
+}
+
+/* ---- the references: from the whole text, each in its own way ---- */
+
+/* Does text [n] end with tokens [m]? */
+static bool text_ends(const samp_token *text, size_t n, const samp_token *tokens, size_t m)
+{
+    return m <= n && memcmp(text + n - m, tokens, m * sizeof *tokens) == 0;
+}
+
+static size_t spell(const samp_token *text, size_t n, char *out)
+{
+    size_t length = 0, n_bytes;
+    for (size_t i = 0; i < n; i++) {
+        const char *bytes = piece_bytes(NULL, text[i], &n_bytes);
+        memcpy(out + length, bytes, n_bytes);
+        length += n_bytes;
+    }
+    return length;
+}
+
+static bool same_byte(char a, char b, bool any_case)
+{
+    if (any_case && a >= 'A' && a <= 'Z') a = (char)(a + 32);
+    if (any_case && b >= 'A' && b <= 'Z') b = (char)(b + 32);
+    return a == b;
+}
+
+/* How many bytes before its end does a string begin that ends in the last `fresh` bytes of bytes [n]? The longest way
+   back from the beginning of these, or -1. */
+static int begins_before(const spec *p, const char *bytes, size_t n, size_t fresh)
+{
+    int best = -1;
+    for (size_t i = 0; i < p->n; i++) {
+        size_t m = strlen(p->strings[i]);
+        for (size_t end = n - fresh + 1; end <= n; end++) {
+            bool same = m <= end;
+            for (size_t k = 0; k < m && same; k++)
+                same = same_byte(bytes[end - m + k], p->strings[i][k], p->any_case);
+            int before = (int)(n - fresh) - (int)(end - m);
+            if (same && (before > 0 ? before : 0) > best) best = before > 0 ? before : 0;
+        }
+    }
+    return best;
+}
+
+/* Do the tokens at `at` stand anywhere before, within the last last_n of text [n]? m of them, which end at n. */
+static bool stood_before(const samp_token *text, size_t n, size_t m, size_t last_n)
+{
+    size_t from = n > last_n ? n - last_n : 0;
+    for (size_t i = from; i + m < n; i++)
+        if (memcmp(text + i, text + n - m, m * sizeof *text) == 0) return true;
+    return false;
+}
+
+static void want_followers(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    samp_token next[MOST + 1];
+    memcpy(next, text, n * sizeof *text);
+    for (samp_token t = 0; t < N; t++) {
+        next[n] = t; /* the candidate is one more than the window has */
+        if (stood_before(next, n + 1, (size_t)p->size, (size_t)p->last_n + 1)) add(&row[t], -p->penalty);
+    }
+}
+
+static size_t period_of(const spec *p, const samp_token *text, size_t n)
+{
+    for (size_t period = (size_t)p->shortest; period <= (size_t)p->longest; period++) {
+        size_t need = period * (size_t)p->copies, i = 0;
+        if (need > n || need > (size_t)p->last_n) continue;
+        while (i + period < need && text[n - 1 - i] == text[n - 1 - i - period]) i++;
+        if (i + period == need) return period;
+    }
+    return 0;
+}
+
+static void want_period(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    size_t period = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (period && text[i] != text[i - period]) period = 0;
+        if (!period && (i + 1) % (size_t)p->every == 0) period = period_of(p, text, i + 1);
+    }
+    if (period) add(&row[text[n - period]], -p->penalty);
+}
+
+static void want_cusum(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    float sum = 0.0f;
+    for (size_t i = 0; i < n; i++) {
+        bool again = i + 1 >= (size_t)p->size && stood_before(text, i + 1, (size_t)p->size, (size_t)p->last_n);
+        sum = fminf(p->alarm, fmaxf(0.0f, sum + (again ? 1.0f : -p->loss)));
+    }
+    if (sum >= p->alarm) want_followers(p, text, n, row);
+}
+
+/* The budget, as a story told from its beginning. Returns the token that is forced, or -1. */
+static samp_token forced_by(const spec *p, const samp_token *text, size_t n, int32_t *left)
+{
+    int span = p->open;
+    size_t since = 0,
+           done = 0; /* since: where the span began, or what was said before it ended; done: of what is forced */
+    bool forcing = false;
+    char bytes[MOST * 4];
+    for (size_t i = 0; i <= n; i++) {
+        if (i > 0 && span < 0) { /* the longest start that is complete */
+            size_t longest = 0;
+            for (size_t k = 0; k < p->n; k++)
+                if (p->spans[k].n_start > longest &&
+                    text_ends(text + since, i - since, p->spans[k].start, p->spans[k].n_start))
+                    span = (int)k, longest = p->spans[k].n_start;
+            if (span >= 0) since = i, forcing = false;
+        } else if (i > 0) {
+            const samp_thinking *t = &p->spans[span];
+            bool over = text_ends(text + since, i - since, t->end, t->n_end);
+            if (!over && forcing && t->force && text[i - 1] == t->force[done]) over = ++done == t->n_force;
+            if (over) span = -1, since = i;
+        }
+        if (span < 0 || forcing) {
+            if (span < 0) forcing = false;
+            continue;
+        }
+        size_t missing = 0, n_bytes = spell(text, i, bytes);
+        for (size_t k = 0; k < n_bytes && p->has_vocab; k++) {
+            unsigned char c = (unsigned char)bytes[k];
+            missing = c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : c >= 0x80 && missing ? missing - 1 : 0;
+        }
+        size_t spent = i - since, budget = (size_t)p->budget;
+        forcing = spent >= budget && (!missing || spent >= budget + 4);
+        done = 0;
+    }
+    *left = span < 0 ? -1 : forcing || n - since >= (size_t)p->budget ? 0 : p->budget - (int32_t)(n - since);
+    if (!forcing) return -1;
+    const samp_thinking *t = &p->spans[span];
+    if (t->force) return t->force[done];
+    size_t k = t->n_end - 1; /* what is there of the end already */
+    while (k > 0 && !text_ends(text + since, n - since, t->end, k)) k--;
+    return t->end[k];
+}
+
+static void keep_only(float *row, const samp_token *tokens, size_t n)
+{
+    for (samp_token t = 0; t < WIDE; t++) {
+        bool in = false;
+        for (size_t i = 0; i < n; i++) in |= tokens[i] == t;
+        if (!in) mask(&row[t]);
+    }
+}
+
+static void want_sequences(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    for (size_t length = 8; length > 0; length--)
+        for (size_t i = 0; i < p->n; i++) {
+            const samp_sequence *q = &p->sequences[i];
+            if (q->n == length && text_ends(text, n, q->tokens, length - 1))
+                add(&row[q->tokens[length - 1]], p->kind == SEQUENCE_BIAS ? q->bias : -INFINITY);
+        }
+}
+
+static void want_strings(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    char bytes[4 * MOST + 8];
+    size_t length = spell(text, n, bytes), fresh;
+    for (samp_token t = 0; t < N; t++) {
+        const char *piece = piece_bytes(NULL, t, &fresh);
+        memcpy(bytes + length, piece, fresh);
+        if (begins_before(p, bytes, length + fresh, fresh) >= 0) mask(&row[t]);
+    }
+}
+
+/* row [WIDE] behind text [n]; all that is named is below N. */
+static void want(const spec *p, const samp_token *text, size_t n, float *row)
+{
+    int64_t at = (int64_t)n - p->begin;
+    int32_t left;
+    samp_token forced;
+    switch (p->kind) {
+        case SEQUENCE_BIAS:
+        case BANNED_SEQUENCES: want_sequences(p, text, n, row); return;
+        case BANNED_STRINGS: want_strings(p, text, n, row); return;
+        case ALLOWED: keep_only(row, p->tokens[0], p->n); return;
+        case FORCED_PREFIX:
+            if (at >= 0 && at < (int64_t)p->n) keep_only(row, &p->tokens[0][at], 1);
+            return;
+        case NO_REPEAT: want_followers(p, text, n, row); return;
+        case PERIOD: want_period(p, text, n, row); return;
+        case CUSUM: want_cusum(p, text, n, row); return;
+        case THINKING:
+            forced = forced_by(p, text, n, &left);
+            if (forced >= 0) keep_only(row, &forced, 1);
+            return;
+        default: break;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        float *l = &row[p->tokens[0][i]];
+        bool seen = false;
+        for (size_t k = 0; k < i; k++) seen |= p->tokens[0][k] == p->tokens[0][i];
+        if (seen || *l == -INFINITY) continue;
+        if (p->kind == SUPPRESSED || (p->kind == BEGIN_SUPPRESSED && at == 0) ||
+            (p->kind == MIN_TOKENS && at < p->n_min && p->n_min))
+            mask(l);
+        if (p->kind == EOG_BIAS) add(l, p->bias);
+        if (p->kind == LENGTH_PENALTY && at > p->n_min) {
+            double power =
+                1.0; /* of a few tokens, so the order of products matters little, but rounding to f32 does */
+            for (int64_t k = p->n_min; k < at; k++) power *= (double)p->factor;
+            volatile float by = fabsf(*l) * (float)(power - 1.0);
+            *l += by;
+        }
+    }
+}
+
+/* ---- walks ---- */
+
+static void fail_at(const spec *p, const samp_sampler *s, const samp_token *text, size_t n, const char *what)
+{
+    char told[300], words[5 * MOST] = "";
+    size_t at = 0;
+    samp_describe(s, told, sizeof told);
+    for (size_t i = 0; i < n; i++) at += (size_t)snprintf(words + at, sizeof words - at, " %d", (int)text[i]);
+    for (size_t i = 0; i < p->n; i++) print_error("\"%s\" ", p->strings[i]);
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < 8; k++) print_error("%s%d", k ? " " : "\n", (int)p->tokens[i][k]);
+    test_fail(__FILE__, __LINE__, "\n%s\nbehind%s: %s", told, words, what);
+}
+
+static samp_sampler *with_dist(samp_sampler *s, samp_rng_kind rng)
+{
+    samp_sampler *chain = samp_chain_init();
+    if (s) assert_ok(samp_chain_add(chain, s));
+    assert_ok(samp_chain_add(chain, samp_init_dist(7)));
+    assert_ok(samp_set_rng(chain, rng));
+    return chain;
+}
+
+/* The same settings, and the state of s as bytes. */
+static samp_sampler *reloaded(const spec *p, const samp_sampler *s)
+{
+    unsigned char bytes[4096];
+    size_t size = samp_state_size(s);
+    samp_sampler *fresh = make(p);
+    assert_true(size > 0 && size <= sizeof bytes);
+    assert_ok(samp_state_save(s, bytes, size));
+    for (int i = 0; i < 5; i++) assert_ok(samp_accept(fresh, i % 3)); /* it has seen something else before */
+    assert_ok(samp_state_load(fresh, bytes, size));
+    return fresh;
+}
+
+/* As s is: it has seen more, and gone back. */
+static samp_sampler *returned(const samp_sampler *s, source *rng)
+{
+    samp_sampler *copy = samp_clone(s);
+    int32_t n = 1 + (int32_t)below(rng, 6);
+    for (int32_t i = 0; i < n; i++) assert_ok(samp_accept(copy, (samp_token)below(rng, 6)));
+    assert_ok(samp_rollback(copy, n));
+    return copy;
+}
+
+static samp_token in_batch(samp_sampler *chain, const float *row)
+{
+    static float three[3 * WIDE];
+    samp_sampler *all[3] = { samp_init_greedy(), chain, samp_init_greedy() };
+    samp_token out[3];
+    samp_logits l = { .data = three, .n_rows = 3, .n_vocab = WIDE };
+    memcpy(three + WIDE, row, WIDE * sizeof *row);
+    assert_ok(samp_sample_batch(all, &l, out));
+    samp_free(all[0]);
+    samp_free(all[2]);
+    return out[1];
+}
+
+/* The array behind s, of `width` candidates in any order; of few by the steps, of many by another way. */
+static void check_array(const spec *p, samp_sampler *s, const samp_token *text, size_t n, const float *row,
+                        const float *wanted, size_t width, source *rng)
+{
+    static samp_token_data data[WIDE];
+    samp_token_data_array cur = test_array(data, row, width);
+    bool any = false;
+    for (size_t i = 0; i < width; i++) any |= row[i] > -INFINITY;
+    if (!any) return;
+    if (below(rng, 2)) test_shuffle(rng, &cur);
+    assert_ok(samp_apply(s, &cur));
+    assert_num(cur.size, width);
+    for (size_t i = 0; i < width; i++) {
+        float got = cur.data[i].logit, l = wanted[cur.data[i].id];
+        bool near = p->kind == LENGTH_PENALTY && fabsf(got - l) <= 1e-6f * fabsf(l);
+        if (bits_of(got) != bits_of(l) && !near) {
+            print_error("token %d: %.9g, wanted %.9g; ", (int)cur.data[i].id, (double)got, (double)l);
+            fail_at(p, s, text, n, width == N ? "the steps" : "the array");
+        }
+    }
+}
+
+static float rows[50][WIDE];
+
+static void check_place(const spec *p, samp_sampler *s, const samp_token *text, size_t n, source *rng)
+{
+    float row[WIDE], wanted[WIDE];
+    samp_token_data data[WIDE];
+    memcpy(row, rows[below(rng, TEST_COUNT(rows))], sizeof row);
+    for (int i = 0; i < 5; i++) row[below(rng, i ? N : WIDE)] = -INFINITY;
+    memcpy(wanted, row, sizeof row);
+    want(p, text, n, wanted);
+    check_array(p, s, text, n, row, wanted, N, rng);
+    check_array(p, s, text, n, row, wanted, WIDE, rng);
+    if (p->kind == LENGTH_PENALTY) { /* to the last bit, as the steps have it */
+        samp_token_data_array cur = test_array(data, row, N);
+        assert_ok(samp_apply(s, &cur));
+        for (size_t i = 0; i < N; i++) wanted[i] = cur.data[i].logit;
+    }
+    int n_rng = below(rng, 300) ? 1 : 2; /* a new chain of MT19937 takes some milliseconds */
+    for (int r = 0; r < n_rng; r++) {
+        samp_sampler *plain = with_dist(NULL, (samp_rng_kind)r);
+        samp_token token = samp_sample(plain, wanted, WIDE);
+        samp_sampler *ways[] = { samp_clone(s), reloaded(p, s), returned(s, rng), samp_clone(s) };
+        for (size_t i = 0; i < TEST_COUNT(ways); i++) {
+            samp_sampler *chain = with_dist(ways[i], (samp_rng_kind)r);
+            samp_token got = i < 3 ? samp_sample(chain, row, WIDE) : in_batch(chain, row);
+            if (got != token) {
+                print_error("rng %d, way %zu: %d, wanted %d; ", r, i, (int)got, (int)token);
+                fail_at(p, s, text, n, "the token");
+            }
+            samp_free(chain);
+        }
+        samp_free(plain);
+    }
+}
+
+static void walk(source *s, kind kind)
+{
+    spec p;
+    any_spec(&p, s, kind);
+    if (kind == SEQUENCE_BIAS && is_doubled(&p)) return;
+    samp_sampler *sampler = make(&p);
+    samp_token text[MOST];
+    size_t n = 0, kept = 0, few = 1 + below(s, 6);
+    int32_t left;
+    assert_ok(samp_status(sampler, NULL));
+    while (n < MOST / 2) {
+        if (below(s, 4) == 0) check_place(&p, sampler, text, n, s);
+        if (p.kind == THINKING) {
+            (void)forced_by(&p, text, n, &left);
+            if (samp_thinking_left(sampler) != left) fail_at(&p, sampler, text, n, "what is left of the budget");
+        }
+        if (kept && below(s, 8) == 0) {
+            size_t back = 1 + below(s, kept < 5 || below(s, 20) == 0 ? kept : 5);
+            assert_ok(samp_rollback(sampler, (int32_t)back));
+            n -= back;
+            kept -= back;
+            continue;
+        }
+        text[n] = (samp_token)below(s, below(s, 10) ? few : N);
+        if (p.kind == PERIOD && n > 6 && below(s, 6)) text[n] = text[n - 3]; /* loops do not come by themselves */
+        if (p.kind == THINKING && below(s, 2)) text[n] = forced_by(&p, text, n, &left);
+        if (text[n] < 0) text[n] = p.tokens[below(s, p.n)][below(s, 6)];
+        assert_ok(samp_accept(sampler, text[n++]));
+        kept++;
+        if (below(s, 100) == 0) {
+            samp_reset(sampler);
+            n = kept = 0;
+        }
+    }
+    samp_free(sampler);
+}
+
+static void test_walks(void **state)
+{
+    (void)state;
+    size_t n = getenv("SAMP_TEST_QUICK") ? 3 : getenv("SAMP_TEST_FULL") ? 1000 : 60;
+    if (getenv("SAMP_TEST_CASES")) n = strtoull(getenv("SAMP_TEST_CASES"), NULL, 10);
+    for (size_t i = 0; i < n; i++)
+        for (int kind = 0; kind < N_KINDS; kind++) {
+            source s = source_stream(i * N_KINDS + (size_t)kind);
+            walk(&s, (enum kind)kind);
+        }
+}
+
+/* ---- rewinding ---- */
+
+/* Bans of a place, as the reference keeps them: of tokens that have begun what was not to be said. */
+typedef struct ban {
+    size_t at;
+    samp_token token;
+} ban;
+
+/* How many tokens of text [n] have to go, or 0: a string or sequence ends in the last one. */
+static size_t to_rewind(const spec *p, const samp_token *text, size_t n)
+{
+    char bytes[4 * MOST];
+    size_t length = spell(text, n, bytes), fresh, most = 0;
+    if (p->kind == BANNED_SEQUENCES) {
+        for (size_t i = 0; i < p->n; i++)
+            if (p->sequences[i].n > most && text_ends(text, n, p->tokens[i], p->sequences[i].n))
+                most = p->sequences[i].n;
+        return most;
+    }
+    (void)piece_bytes(NULL, text[n - 1], &fresh);
+    int before = fresh ? begins_before(p, bytes, length, fresh) : -1;
+    if (before < 0) return 0;
+    size_t count = 1, from = length - fresh - (size_t)before;
+    while (spell(text, n - count, bytes) > from) count++;
+    return count;
+}
+
+/* A text is drawn with rewinding, beside the reference: the same tokens, none of them banned, and in the end nothing in
+   it that was not to be said. */
+static void rewind_walk(source *s, kind kind)
+{
+    spec p;
+    ban bans[500];
+    const char *strings[N_TEXTS];
+    size_t n = 0, n_bans = 0, rounds = 0;
+    samp_token text[MOST];
+    any_spec(&p, s, kind);
+    for (size_t i = 0; i < N_TEXTS; i++) strings[i] = p.strings[i];
+    unsigned flags = SAMP_BAN_REWIND | (p.any_case && kind == BANNED_STRINGS ? SAMP_BAN_ANY_CASE : 0);
+    samp_sampler *bans_of = kind == BANNED_STRINGS ? samp_init_banned_strings(&vocab, strings, p.n, flags)
+                                                   : samp_init_banned_sequences(p.sequences, p.n, flags);
+    samp_sampler *chain = with_dist(bans_of, SAMP_RNG_PHILOX);
+    while (n < 40 && rounds++ < 2000) {
+        float row[N], wanted[N];
+        for (int i = 0; i < N; i++) row[i] = i < 6 ? rows[n][i] : -4.0f;
+        memcpy(wanted, row, sizeof row);
+        for (size_t i = 0; i < n_bans; i++)
+            if (bans[i].at == n) wanted[bans[i].token] = -INFINITY;
+        samp_sampler *plain = with_dist(NULL, SAMP_RNG_PHILOX);
+        assert_ok(samp_set_position(plain, samp_get_position(chain)));
+        samp_token token = samp_sample(plain, wanted, N);
+        samp_free(plain);
+        assert_num(samp_sample(chain, row, N), token);
+        if (token < 0) break;
+        size_t kept = 0;
+        for (size_t i = 0; i < n_bans; i++)
+            if (bans[i].at <= n) bans[kept++] = bans[i];
+        n_bans = kept;
+        text[n++] = token;
+        size_t back = to_rewind(&p, text, n);
+        assert_num(samp_rewind_length(chain), back);
+        if (back == 0) continue;
+        bans[n_bans].at = n - back;
+        bans[n_bans++].token = text[n - back];
+        assert_ok(samp_rollback(chain, (int32_t)back));
+        assert_num(samp_rewind_length(chain), 0);
+        n -= back;
+    }
+    for (size_t i = 1; i <= n; i++) assert_num(to_rewind(&p, text, i), 0);
+    samp_free(chain);
+}
+
+static void test_rewinding(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 400; i++) {
+        source s = source_stream(1000 + i);
+        rewind_walk(&s, i % 2 ? BANNED_STRINGS : BANNED_SEQUENCES);
+    }
+}
+
+/* It waits: through a draft that was taken as a whole, through copies, and saved states. */
+static void test_rewind_later(void **state)
+{
+    (void)state;
+    static const samp_token said[] = { 1, 2, 3, 0, 0 };
+    const samp_sequence q = { said + 1, 2, 0 };
+    samp_sampler *s = samp_init_banned_sequences(&q, 1, SAMP_BAN_REWIND), *copy;
+    unsigned char bytes[1000];
+    for (size_t i = 0; i < 5; i++) {
+        assert_num(samp_rewind_length(s), i < 3 ? 0 : i - 1);
+        assert_ok(samp_accept(s, said[i]));
+    }
+    assert_num(samp_rewind_length(s), 4);
+    copy = samp_clone(s);
+    assert_num(samp_rewind_length(copy), 4);
+    samp_free(copy);
+    copy = samp_init_banned_sequences(&q, 1, SAMP_BAN_REWIND);
+    assert_ok(samp_state_save(s, bytes, sizeof bytes));
+    assert_ok(samp_state_load(copy, bytes, samp_state_size(s)));
+    assert_num(samp_rewind_length(copy), 4);
+    assert_ok(samp_rollback(s, 4));
+    assert_num(samp_rewind_length(s), 0);
+    /* the ban is of this place: behind token 1, and until something else has been said before it */
+    float row[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    samp_token_data data[8];
+    samp_token_data_array cur = test_array(data, row, 8);
+    assert_ok(samp_apply(s, &cur));
+    for (int i = 0; i < 8; i++) assert_same(data[i].logit, i == 2 ? -INFINITY : row[i]);
+    assert_ok(samp_rollback(s, 1));
+    assert_ok(samp_accept(s, 5));
+    cur = test_array(data, row, 8);
+    assert_ok(samp_apply(s, &cur));
+    for (int i = 0; i < 8; i++) assert_same(data[i].logit, row[i]);
+    samp_free(s);
+    samp_free(copy);
+}
+
+/* Two are complete before it is asked: back to where the longer one began. */
+static void test_rewind_most(void **state)
+{
+    (void)state;
+    static const samp_token said[] = { 1, 2, 3, 4 };
+    const samp_sequence q[] = { { said, 3, 0 }, { said + 3, 1, 0 } };
+    samp_sampler *s = samp_init_banned_sequences(q, 2, SAMP_BAN_REWIND);
+    for (size_t i = 0; i < 4; i++) assert_ok(samp_accept(s, said[i]));
+    assert_num(samp_rewind_length(s), 4);
+    assert_ok(samp_rollback(s, 1));
+    assert_num(samp_rewind_length(s), 3);
+    samp_free(s);
+}
+
+/* Of a position no more than 256 bans are kept: the oldest go first. */
+static void test_many_bans(void **state)
+{
+    (void)state;
+    enum { BANS = 300 };
+    static samp_token tokens[BANS];
+    static samp_sequence q[BANS];
+    static float row[WIDE];
+    static samp_token_data data[WIDE];
+    for (int i = 0; i < BANS; i++) {
+        tokens[i] = i;
+        q[i] = (samp_sequence){ tokens + i, 1, 0 };
+    }
+    samp_sampler *s = samp_init_banned_sequences(q, BANS, SAMP_BAN_REWIND);
+    for (int i = 0; i < BANS; i++) {
+        assert_ok(samp_accept(s, i));
+        assert_ok(samp_rollback(s, samp_rewind_length(s)));
+    }
+    samp_token_data_array cur = test_array(data, row, WIDE);
+    assert_ok(samp_apply(s, &cur));
+    for (int i = 0; i < WIDE; i++) assert_same(data[i].logit, i >= BANS - 256 && i < BANS ? -INFINITY : 0.0f);
+    samp_free(s);
+}
+
+/* ---- cases by hand ---- */
+
+/* What a sampler makes of ten logits, behind some tokens. */
+static void made_of(samp_sampler *s, const samp_token *text, size_t n, const float *wanted)
+{
+    static const float row[10] = { 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, -INFINITY, 3.0f, -2.0f, 0.0f };
+    samp_token_data data[10];
+    samp_token_data_array cur = test_array(data, row, 10);
+    assert_ok(samp_status(s, NULL));
+    for (size_t i = 0; i < n; i++) assert_ok(samp_accept(s, text[i]));
+    assert_ok(samp_apply(s, &cur));
+    for (size_t i = 0; i < 10; i++) assert_same(data[i].logit, wanted[i]);
+    samp_free(s);
+}
+#define MADE(s, text, ...) made_of(s, text, sizeof text / sizeof *text, (const float[10]){ __VA_ARGS__ })
+#define NO                 -INFINITY
+
+static void test_by_hand(void **state)
+{
+    (void)state;
+    static const samp_token text[] = { 3, 1, 4, 1, 5, 1, 4 }, two[] = { 5, 7 }, one[] = { 5 }, pair[] = { 4, 1 };
+    const samp_sequence q[] = { { one, 1, 0.5f }, { pair, 2, -1.0f }, { text, 3, -9.0f }, { text + 4, 4, NO } };
+    /* behind ... 5 1 4: 5 gets 0.5, 1 gets -1 as 4 is the newest; 3 1 4 is over; 5 1 4 and what? only 5 1 4 itself */
+    MADE(samp_init_sequence_bias(q, 3), text, 0.5f, 0.5f, -1.0f, 2.0f, 0.25f, 1.5f, NO, 3.0f, -2.0f, 0.0f);
+    MADE(samp_init_banned_sequences(q, 2, 0), text, 0.5f, NO, -1.0f, 2.0f, 0.25f, NO, NO, 3.0f, -2.0f, 0.0f);
+    MADE(samp_init_suppressed_tokens(two, 2), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_begin_suppressed_tokens(two, 2, 7), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_begin_suppressed_tokens(two, 2, 6), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f,
+         0.0f);
+    MADE(samp_init_min_tokens(two, 2, 3, 5), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, NO, NO, NO, -2.0f, 0.0f);
+    MADE(samp_init_min_tokens(two, 2, 2, 5), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f, 0.0f);
+    MADE(samp_init_allowed_tokens(two, 2), text, NO, NO, NO, NO, NO, 1.0f, NO, 3.0f, NO, NO);
+    MADE(samp_init_forced_prefix(two, 2, 6), text, NO, NO, NO, NO, NO, NO, NO, 3.0f, NO, NO);
+    MADE(samp_init_forced_prefix(two, 2, 5), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f, 0.0f);
+    MADE(samp_init_eog_bias(two, 2, -1.0f), text, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 0.0f, NO, 2.0f, -2.0f, 0.0f);
+    /* position 7, begin 2, start 3: k = 2, 1.5^2 - 1 = 1.25 times |l| more */
+    static const samp_token eog[] = { 1, 8, 6 };
+    MADE(samp_init_length_penalty(eog, 3, 3, 1.5f, 2), text, 0.5f, 3.375f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, 0.5f,
+         0.0f);
+    /* 1 4 was followed by 1; of 4 alone too */
+    MADE(samp_init_no_repeat_ngram(3, 100), text, 0.5f, NO, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f, 0.0f);
+    MADE(samp_init_no_repeat_ngram(1, 3), text, 0.5f, NO, -1.0f, 2.0f, NO, NO, NO, 3.0f, -2.0f, 0.0f);
+    static const samp_token loop[] = { 9, 2, 3, 2, 3, 2, 3 };
+    MADE(samp_init_loop_breaker(1, 4, 3, 10, 7, 2.0f), loop, 0.5f, 1.5f, -3.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f,
+         0.0f);
+    MADE(samp_init_loop_breaker(1, 4, 3, 10, 6, NO * NO), loop, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f, -2.0f,
+         0.0f); /* looked for behind the sixth: not there yet */
+    /* pairs seen before: 2 3, 3 2, 2 3: three times */
+    MADE(samp_init_loop_breaker_cusum(2, 10, 0.25f, 3.0f, INFINITY), loop, 0.5f, 1.5f, NO, 2.0f, 0.25f, 1.0f, NO,
+         3.0f, -2.0f, 0.0f);
+    MADE(samp_init_loop_breaker_cusum(2, 10, 0.25f, 3.5f, INFINITY), loop, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO,
+         3.0f, -2.0f, 0.0f);
+    /* 3 begins, 4 5 ends; two tokens are allowed: 1 4, so 5 is what is left of the end */
+    const samp_thinking span = { text, 1, text + 2, 1, NULL, 0 };
+    const samp_thinking more = { text, 1, (const samp_token[]){ 4, 5 }, 2, NULL, 0 };
+    const samp_thinking said = { text, 1, (const samp_token[]){ 4, 5 }, 2, (const samp_token[]){ 7, 4, 5 }, 3 };
+    static const samp_token think[] = { 3, 1, 4 };
+    MADE(samp_init_thinking_budget(NULL, &span, 1, 2, -1), think, 0.5f, 1.5f, -1.0f, 2.0f, 0.25f, 1.0f, NO, 3.0f,
+         -2.0f, 0.0f);
+    MADE(samp_init_thinking_budget(NULL, &more, 1, 2, -1), think, NO, NO, NO, NO, NO, 1.0f, NO, NO, NO, NO);
+    MADE(samp_init_thinking_budget(NULL, &said, 1, 2, -1), think, NO, NO, NO, NO, NO, NO, NO, 3.0f, NO, NO);
+    MADE(samp_init_thinking_budget(NULL, &more, 1, 4, 0), text, NO, NO, NO, NO, NO, 1.0f, NO, NO, NO, NO);
+}
+
+/* A character gets four tokens to be finished, or it never is. */
+static void test_unfinished(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 0 }, end[] = { 1 };
+    enum { LEAD = 9, NEXT = 10 }; /* of three bytes the first, and a later one */
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    for (int finished = 0; finished < 2; finished++) {
+        samp_sampler *s = samp_init_thinking_budget(&vocab, &span, 1, 2, 0);
+        for (int i = 0; i < 7; i++) {
+            float row[N] = { 0 };
+            samp_token_data data[N];
+            samp_token_data_array cur = test_array(data, row, N);
+            bool forced = finished ? i >= 4 : i >= 6;
+            assert_ok(samp_apply(s, &cur));
+            for (int k = 0; k < N; k++) assert_same(data[k].logit, forced && k != 1 ? -INFINITY : 0.0f);
+            assert_ok(samp_accept(s, finished && i > 1 ? NEXT : LEAD));
+        }
+        samp_free(s);
+    }
+}
+
+/* Behind others, and under a mask: what is drawn is what the definition gives. */
+static void test_in_chains(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 40 * N_KINDS; i++) {
+        source rng = source_stream(20000 + i);
+        spec p;
+        any_spec(&p, &rng, (kind)(i % N_KINDS));
+        if (p.kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
+        samp_sampler *chain = samp_chain_init(), *steps;
+        if (i % 3) assert_ok(samp_chain_add(chain, samp_init_temp(0.7f)));
+        if (i % 5 == 0) assert_ok(samp_chain_add(chain, samp_init_top_k(30)));
+        assert_ok(samp_chain_add(chain, make(&p)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(7)));
+        for (int k = 0; k < 25; k++) {
+            uint32_t bits[2] = { (uint32_t)choose(&rng, 4) | 1, (uint32_t)choose(&rng, 4) };
+            float row[N];
+            samp_logits l = { .data = rows[k], .n_rows = 1, .n_vocab = N, .mask = bits };
+            samp_token_data data[N];
+            samp_token out = -1;
+            for (int t = 0; t < N; t++) row[t] = bits[t / 32] >> t % 32 & 1 ? rows[k][t] : -INFINITY;
+            samp_token_data_array cur = test_array(data, row, N);
+            steps = samp_clone(chain);
+            int status = samp_apply(steps, &cur);
+            assert_ok(samp_sample_batch(&chain, &l, &out));
+            assert_num(out, status ? status : data[cur.selected].id);
+            if (out < 0) assert_ok(samp_accept(chain, (samp_token)below(&rng, 6)));
+            samp_free(steps);
+        }
+        samp_free(chain);
+    }
+}
+
+/* Off: it says so, and nothing of it is left in a draw. */
+static void test_off(void **state)
+{
+    (void)state;
+    static const samp_token t[] = { 1 };
+    const samp_thinking span = { t, 1, t, 1, NULL, 0 };
+    samp_sampler *off[] = { samp_init_sequence_bias(NULL, 0),
+                            samp_init_banned_sequences(NULL, 0, SAMP_BAN_REWIND),
+                            samp_init_banned_strings(NULL, NULL, 0, 0),
+                            samp_init_suppressed_tokens(NULL, 0),
+                            samp_init_begin_suppressed_tokens(NULL, 0, 1),
+                            samp_init_min_tokens(t, 1, 0, 5),
+                            samp_init_forced_prefix(NULL, 0, 0),
+                            samp_init_eog_bias(t, 1, 0.0f),
+                            samp_init_length_penalty(t, 1, 5, 1.0f, 0),
+                            samp_init_no_repeat_ngram(0, 0),
+                            samp_init_loop_breaker(1, 2, 3, 10, 1, 0.0f),
+                            samp_init_loop_breaker_cusum(2, 10, 0.25f, 3.0f, 0.0f),
+                            samp_init_thinking_budget(NULL, &span, 1, -1, -1),
+                            samp_init_thinking_budget(NULL, NULL, 0, 5, -1),
+                            samp_init_top_p_decay(1.0f, 0.5f, 0.1f, t, 1, 0) };
+    for (size_t i = 0; i < TEST_COUNT(off); i++) {
+        char told[200];
+        assert_ok(samp_status(off[i], NULL));
+        samp_describe(off[i], told, sizeof told);
+        assert_true(strstr(told, "-> ?") != NULL);
+        for (int k = 0; k < 20; k++) assert_ok(samp_accept(off[i], 1));
+        samp_token_data data[N];
+        samp_token_data_array cur = test_array(data, rows[0], N);
+        assert_ok(samp_apply(off[i], &cur));
+        for (int k = 0; k < N; k++) assert_same(data[k].logit, rows[0][k]);
+        assert_num(samp_rewind_length(off[i]), 0);
+        samp_free(off[i]);
+    }
+}
+
+/* How many tokens top_p_decay leaves of ten equal ones: each is a tenth. */
+static size_t tenths(samp_sampler *s)
+{
+    static const float row[10] = { 0 };
+    samp_token_data data[10];
+    samp_token_data_array cur = test_array(data, row, 10);
+    assert_ok(samp_apply(s, &cur));
+    return cur.size;
+}
+
+/* By hand: 0.95, then half of it with each token, but 0.15 at least; back behind a 7 or a 3. */
+static void test_top_p_decay(void **state)
+{
+    (void)state;
+    static const samp_token resets[] = { 7, 3 };
+    static const struct {
+        samp_token token;
+        size_t left;
+    } text[] = { { 1, 5 }, { 2, 3 }, { 1, 2 }, { 1, 2 }, { 7, 10 }, { 4, 5 }, { 3, 10 }, { 3, 10 }, { 0, 5 } };
+    samp_sampler *s = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 2, 0), *copy;
+    unsigned char bytes[400];
+    assert_ok(samp_set_rollback(s, 20));
+    assert_num(tenths(s), 10);
+    for (size_t i = 0; i < TEST_COUNT(text); i++) {
+        assert_ok(samp_accept(s, text[i].token));
+        assert_num(tenths(s), text[i].left);
+        size_t size = samp_state_size(s);
+        assert_true(size <= sizeof bytes);
+        assert_ok(samp_state_save(s, bytes, size));
+        copy = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 2, 0);
+        assert_ok(samp_state_load(copy, bytes, size));
+        assert_num(tenths(copy), text[i].left);
+        samp_free(copy);
+        copy = samp_init_top_p_decay(0.95f, 0.5f, 0.15f, resets, 1, 0); /* with another list it is another one */
+        assert_status(samp_state_load(copy, bytes, size), SAMP_E_FORMAT);
+        samp_free(copy);
+    }
+    for (size_t i = TEST_COUNT(text) - 1; i > 0; i--) {
+        assert_ok(samp_rollback(s, 1));
+        assert_num(tenths(s), text[i - 1].left);
+    }
+    samp_reset(s);
+    assert_num(tenths(s), 10);
+    samp_free(s);
+}
+
+/* p_t = max(lowest, p decay^(t - 1)), t the place in the sentence, and the smallest prefix with that mass, in doubles. */
+static void test_top_p_decay_formula(void **state)
+{
+    (void)state;
+    source rng = source_stream(19);
+    static const samp_token end[] = { 5 };
+    samp_sampler *s = samp_init_top_p_decay(0.9f, 0.9f, 0.3f, end, 1, 0);
+    int t = 1, lowest = 0;
+    assert_true(real_rows_load(REAL_ROWS_PATH));
+    for (int i = 0; i < 2000; i++) {
+        float row[N];
+        samp_token_data data[N];
+        double p = fmax((double)0.3f, (double)0.9f * pow((double)0.9f, t - 1)), z = 0.0, mass = 0.0;
+        const float *real = real_rows[i % REAL_ROWS] + i * N % (REAL_WIDTH - N); /* every other row is a model's */
+        for (int k = 0; k < N; k++) row[k] = (float)(4.0 * uniform(&rng) + (k == i % N ? 2.0 : 0.0));
+        if (i % 2) memcpy(row, real, sizeof row);
+        samp_token_data_array cur = test_array(data, row, N);
+        assert_ok(samp_apply(s, &cur));
+        for (int k = 0; k < N; k++) z += exp((double)row[k]);
+        for (size_t k = 0; k + 1 < cur.size; k++) mass += exp((double)data[k].logit) / z;
+        assert_true(mass < p + 1e-6);
+        mass += exp((double)data[cur.size - 1].logit) / z;
+        assert_true(mass > p - 1e-6);
+        lowest += t > 11;
+        samp_token token = (samp_token)below(&rng, 40) % N;
+        assert_ok(samp_accept(s, token));
+        t = token == 5 ? 1 : t + 1;
+    }
+    assert_true(lowest > 200);
+    samp_free(s);
+}
+
+static void test_describe(void **state)
+{
+    (void)state;
+    static const samp_token t[] = { 1, 2 };
+    const char *const strings[] = { "ab", "c" };
+    samp_sampler *s[] = { samp_init_suppressed_tokens(t, 2),
+                          samp_init_min_tokens(t, 2, 5, 7),
+                          samp_init_banned_strings(&vocab, strings, 2, 0),
+                          samp_init_length_penalty(t, 2, 10, 1.5f, 3),
+                          samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY),
+                          samp_init_loop_breaker_cusum(6, 4096, 0.25f, 15.0f, 2.0f),
+                          samp_init_no_repeat_ngram(3, 64),
+                          samp_init_top_p_decay(0.9f, 0.75f, 0.25f, t, 2, 3),
+                          samp_init_min_tokens(t, 2, -1, 0) };
+    static const char *const told[] = { "suppressed-tokens(n=2)",
+                                        "min-tokens(n=2, count=12)",
+                                        "banned-strings(n=2)",
+                                        "length-penalty(n=2, begin=13, factor=1.5)",
+                                        "loop-breaker(min_period=4, max_period=128, copies=3, last_n=512, every=16, "
+                                        "penalty=inf)",
+                                        "loop-breaker-cusum(n=6, last_n=4096, loss=0.25, alarm=15, penalty=2)",
+                                        "no-repeat-ngram(n=3, last_n=64, penalty=inf)",
+                                        "top-p-decay(p=0.9, decay=0.75, lowest=0.25, min_keep=3)",
+                                        "!min-tokens" };
+    for (size_t i = 0; i < TEST_COUNT(s); i++) {
+        char text[200];
+        samp_describe(s[i], text, sizeof text);
+        assert_string_equal(text + strlen("logits -> "), told[i]);
+        samp_free(s[i]);
+    }
+}
+
+/* ---- what is refused ---- */
+
+static void carries(samp_sampler *s, int status, const char *field)
+{
+    const char *got;
+    float row[4] = { 0 };
+    assert_status(samp_status(s, &got), status);
+    assert_string_equal(got, field);
+    assert_status(samp_sample(s, row, 4), status);
+    assert_status(samp_accept(s, 1), status);
+    assert_num(samp_state_size(s), 0);
+    samp_free(samp_clone(s));
+    samp_free(s);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const samp_token good[] = { 1, 2 }, low[] = { 1, -1 }, high[] = { SAMP_MAX_VOCAB };
+    static char long_text[1100];
+    memset(long_text, 'a', 1025);
+    const char *const strings[] = { "a", "" }, *const none[] = { NULL }, *const too_long[] = { long_text };
+    const samp_vocab no_bytes = { N, NULL, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab fewer = vocab, more = vocab;
+    fewer.n_vocab = -1;
+    more.n_vocab = SAMP_MAX_VOCAB + 1;
+    const samp_sequence empty = { good, 0, 0 }, null = { NULL, 1, 0 }, bad = { low, 2, 0 }, far = { high, 1, 0 };
+    const samp_sequence nan = { good, 2, NAN }, inf = { good, 2, INFINITY };
+    const samp_sequence twice[] = { { good, 2, 1.0f }, { good, 1, 1.0f }, { good, 2, 2.0f } };
+    const samp_sequence wide = { good, 1025, 0 };
+    const samp_thinking span = { good, 1, good, 2, NULL, 0 }, no_start = { NULL, 1, good, 1, NULL, 0 };
+    const samp_thinking no_end = { good, 1, good, 0, NULL, 0 }, bad_force = { good, 1, good, 1, low, 2 };
+    const samp_thinking no_force = { good, 1, good, 1, good, 0 }, wide_force = { good, 1, good, 1, good, 1025 };
+    carries(samp_init_sequence_bias(NULL, 1), SAMP_E_NULL, "sequences");
+    carries(samp_init_sequence_bias(&empty, 1), SAMP_E_RANGE, "sequences");
+    carries(samp_init_sequence_bias(&null, 1), SAMP_E_NULL, "sequences");
+    carries(samp_init_sequence_bias(&bad, 1), SAMP_E_RANGE, "sequences");
+    carries(samp_init_sequence_bias(&far, 1), SAMP_E_RANGE, "sequences");
+    carries(samp_init_sequence_bias(&nan, 1), SAMP_E_NAN, "sequences");
+    carries(samp_init_sequence_bias(&inf, 1), SAMP_E_NAN, "sequences");
+    carries(samp_init_sequence_bias(&wide, 1), SAMP_E_RANGE, "sequences");
+    carries(samp_init_sequence_bias(twice, 3), SAMP_E_RANGE, "sequences");
+    carries(samp_init_sequence_bias(twice, 65537), SAMP_E_RANGE, "sequences");
+    carries(samp_init_banned_sequences(twice, 2, 2), SAMP_E_RANGE, "flags");
+    carries(samp_init_banned_sequences(&empty, 1, 1), SAMP_E_RANGE, "sequences");
+    carries(samp_init_banned_strings(NULL, strings, 1, 0), SAMP_E_NULL, "vocab");
+    carries(samp_init_banned_strings(&no_bytes, strings, 1, 0), SAMP_E_NULL, "vocab");
+    carries(samp_init_banned_strings(&fewer, strings, 1, 0), SAMP_E_RANGE, "vocab");
+    carries(samp_init_banned_strings(&more, strings, 1, 0), SAMP_E_RANGE, "vocab");
+    carries(samp_init_banned_strings(&vocab, NULL, 1, 0), SAMP_E_NULL, "strings");
+    carries(samp_init_banned_strings(&vocab, strings, 2, 0), SAMP_E_RANGE, "strings");
+    carries(samp_init_banned_strings(&vocab, none, 1, 0), SAMP_E_NULL, "strings");
+    carries(samp_init_banned_strings(&vocab, too_long, 1, 1), SAMP_E_RANGE, "strings");
+    carries(samp_init_banned_strings(&vocab, strings, 1, 4), SAMP_E_RANGE, "flags");
+    carries(samp_init_suppressed_tokens(NULL, 1), SAMP_E_NULL, "tokens");
+    carries(samp_init_suppressed_tokens(low, 2), SAMP_E_RANGE, "tokens");
+    carries(samp_init_suppressed_tokens(good, SAMP_MAX_VOCAB + 1), SAMP_E_RANGE, "tokens");
+    carries(samp_init_begin_suppressed_tokens(good, 2, -1), SAMP_E_RANGE, "begin");
+    carries(samp_init_min_tokens(good, 2, -1, 0), SAMP_E_RANGE, "n_min");
+    carries(samp_init_min_tokens(good, 2, 1, -1), SAMP_E_RANGE, "begin");
+    carries(samp_init_min_tokens(good, 2, INT32_MAX, 1), SAMP_E_RANGE, "begin");
+    carries(samp_init_allowed_tokens(NULL, 1), SAMP_E_NULL, "tokens");
+    carries(samp_init_allowed_tokens(good, 0), SAMP_E_RANGE, "n");
+    carries(samp_init_allowed_tokens(low, 2), SAMP_E_RANGE, "tokens");
+    carries(samp_init_forced_prefix(good, 2, -1), SAMP_E_RANGE, "begin");
+    carries(samp_init_forced_prefix(high, 1, 0), SAMP_E_RANGE, "tokens");
+    carries(samp_init_eog_bias(good, 2, NAN), SAMP_E_NAN, "bias");
+    carries(samp_init_eog_bias(good, 2, INFINITY), SAMP_E_NAN, "bias");
+    carries(samp_init_length_penalty(good, 2, -1, 1.1f, 0), SAMP_E_RANGE, "start");
+    carries(samp_init_length_penalty(good, 2, 1, 1.1f, INT32_MAX), SAMP_E_RANGE, "begin");
+    carries(samp_init_length_penalty(good, 2, 1, 1.1f, -1), SAMP_E_RANGE, "begin");
+    carries(samp_init_length_penalty(good, 2, 1, 0.0f, 0), SAMP_E_RANGE, "factor");
+    carries(samp_init_length_penalty(good, 2, 1, NAN, 0), SAMP_E_NAN, "factor");
+    carries(samp_init_length_penalty(good, 2, 1, INFINITY, 0), SAMP_E_RANGE, "factor");
+    carries(samp_init_no_repeat_ngram(-1, 5), SAMP_E_RANGE, "n");
+    carries(samp_init_no_repeat_ngram((1 << 22) + 1, -1), SAMP_E_RANGE, "n");
+    carries(samp_init_no_repeat_ngram(3, 2), SAMP_E_RANGE, "last_n");
+    carries(samp_init_no_repeat_ngram(3, (1 << 22) + 1), SAMP_E_RANGE, "last_n");
+    carries(samp_init_loop_breaker(0, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "min_period");
+    carries(samp_init_loop_breaker(6, 5, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
+    carries(samp_init_loop_breaker(1, 65537, 3, 100, 1, 1.0f), SAMP_E_RANGE, "max_period");
+    carries(samp_init_loop_breaker(1, 5, 1, 100, 1, 1.0f), SAMP_E_RANGE, "copies");
+    carries(samp_init_loop_breaker(1, 5, 65537, 100, 1, 1.0f), SAMP_E_RANGE, "copies");
+    carries(samp_init_loop_breaker(4, 5, 3, 11, 1, 1.0f), SAMP_E_RANGE, "last_n");
+    carries(samp_init_loop_breaker(4, 5, 3, INT32_MAX, 1, 1.0f), SAMP_E_RANGE, "last_n");
+    carries(samp_init_loop_breaker(4, 5, 3, 12, 0, 1.0f), SAMP_E_RANGE, "every");
+    carries(samp_init_loop_breaker(4, 5, 3, 12, 1, -1.0f), SAMP_E_RANGE, "penalty");
+    carries(samp_init_loop_breaker(4, 5, 3, 12, 1, NAN), SAMP_E_NAN, "penalty");
+    carries(samp_init_loop_breaker_cusum(0, 5, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "n");
+    carries(samp_init_loop_breaker_cusum((1 << 22) + 1, INT32_MAX, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "n");
+    carries(samp_init_loop_breaker_cusum(6, 5, 0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "last_n");
+    carries(samp_init_loop_breaker_cusum(2, 5, -0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "loss");
+    carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, 0.0f, 1.0f), SAMP_E_RANGE, "alarm");
+    carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, NAN, 1.0f), SAMP_E_NAN, "alarm");
+    carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 1.2f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
+    carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "top_p");
+    carries(samp_init_top_p_decay(0.9f, 0.0f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
+    carries(samp_init_top_p_decay(0.9f, 1.1f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.0f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.95f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, NAN, NULL, 0, 0), SAMP_E_NAN, "lowest");
+    carries(samp_init_top_p_decay(0.9f, 0.5f, 0.1f, NULL, 1, 0), SAMP_E_NULL, "resets");
+    carries(samp_init_thinking_budget(&no_bytes, &span, 1, 5, -1), SAMP_E_NULL, "vocab");
+    carries(samp_init_thinking_budget(NULL, NULL, 1, 5, -1), SAMP_E_NULL, "spans");
+    carries(samp_init_thinking_budget(NULL, &span, 1, 5, 1), SAMP_E_RANGE, "open");
+    carries(samp_init_thinking_budget(NULL, &span, 1, 5, -2), SAMP_E_RANGE, "open");
+    carries(samp_init_thinking_budget(NULL, &span, 1025, 5, -1), SAMP_E_RANGE, "n_spans");
+    carries(samp_init_thinking_budget(NULL, &no_start, 1, 5, -1), SAMP_E_NULL, "spans");
+    carries(samp_init_thinking_budget(NULL, &no_end, 1, 5, -1), SAMP_E_RANGE, "spans");
+    carries(samp_init_thinking_budget(NULL, &bad_force, 1, 5, -1), SAMP_E_RANGE, "spans");
+    carries(samp_init_thinking_budget(NULL, &no_force, 1, 5, -1), SAMP_E_RANGE, "spans");
+    carries(samp_init_thinking_budget(NULL, &wide_force, 1, 5, -1), SAMP_E_RANGE, "spans");
+    samp_sampler *s = samp_init_greedy();
+    assert_status(samp_rewind_length(NULL), SAMP_E_NULL);
+    assert_status(samp_thinking_left(NULL), SAMP_E_NULL);
+    assert_status(samp_thinking_left(s), SAMP_E_UNSUPPORTED);
+    assert_num(samp_rewind_length(s), 0);
+    samp_free(s);
+}
+
+/* Nothing left is a status, and nothing has changed: on the fast path and on an array. */
+static void test_empty(void **state)
+{
+    (void)state;
+    static const samp_token all[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, masked[] = { 3 }, beyond[] = { 900 };
+    float row[8] = { 0, 1, 2, -INFINITY, 4, 5, 6, 7 };
+    samp_sampler *s[] = { samp_init_suppressed_tokens(all, 8), samp_init_allowed_tokens(masked, 1),
+                          samp_init_allowed_tokens(beyond, 1), samp_init_forced_prefix(masked, 1, 0) };
+    for (size_t i = 0; i < 2 * TEST_COUNT(s); i++) {
+        samp_sampler *chain = with_dist(samp_clone(s[i / 2]), (samp_rng_kind)(i % 2));
+        samp_logits l = { .data = row, .n_rows = 1, .n_vocab = 8 };
+        samp_token_data data[8];
+        samp_token_data_array cur = test_array(data, row, 8);
+        samp_token out = 0;
+        assert_status(samp_sample(chain, row, 8), SAMP_E_EMPTY);
+        assert_ok(samp_sample_batch(&chain, &l, &out));
+        assert_status(out, SAMP_E_EMPTY);
+        assert_status(samp_apply(chain, &cur), SAMP_E_EMPTY);
+        assert_num(samp_get_position(chain), 0);
+        assert_num(samp_last(chain), SAMP_E_EMPTY);
+        samp_free(chain);
+    }
+    for (size_t i = 0; i < TEST_COUNT(s); i++) samp_free(s[i]);
+}
+
+/* ---- hostile states ---- */
+
+static void seal(unsigned char *bytes, size_t size)
+{
+    uint64_t sum = inside_checksum(bytes, size - 8);
+    for (int i = 0; i < 8; i++) bytes[size - 8 + (size_t)i] = (unsigned char)(sum >> 8 * i);
+}
+
+/* Any word of a state may be anything: it is refused, and nothing has changed, or what it says can be gone on with. */
+static void test_hostile_states(void **state)
+{
+    (void)state;
+    size_t refused = 0, taken = 0;
+    for (uint64_t i = 0; i < 60 * (N_KINDS + 2); i++) {
+        source rng = source_stream(5000 + i);
+        kind kind = i % (N_KINDS + 2) < N_KINDS ? (enum kind)(i % (N_KINDS + 2)) : BANNED_STRINGS;
+        unsigned char bytes[4096], before[4096], after[4096];
+        spec p;
+        any_spec(&p, &rng, kind);
+        if (kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
+        const char *strings[N_TEXTS];
+        for (size_t k = 0; k < N_TEXTS; k++) strings[k] = p.strings[k];
+        samp_sampler *s = i % (N_KINDS + 2) < N_KINDS
+                              ? make(&p)
+                              : samp_init_banned_strings(&vocab, strings, p.n, SAMP_BAN_REWIND);
+        for (int k = 0; k < 30; k++) assert_ok(samp_accept(s, (samp_token)below(&rng, 4)));
+        size_t size = samp_state_size(s), at = 24 + 4 * below(&rng, (size - 32) / 4 + (size == 32));
+        assert_ok(samp_state_save(s, bytes, sizeof bytes));
+        memcpy(before, bytes, size);
+        uint32_t x = below(&rng, 2) ? (uint32_t)below(&rng, 64) : (uint32_t)choose(&rng, 4);
+        if (below(&rng, 4) == 0) x = 0x7fffffff + (uint32_t)below(&rng, 2);
+        if (at + 12 <= size)
+            for (int k = 0; k < 4; k++) bytes[at + (size_t)k] = (unsigned char)(x >> 8 * k);
+        seal(bytes, size);
+        int status = samp_state_load(s, bytes, size);
+        if (status) {
+            assert_status(status, SAMP_E_FORMAT);
+            assert_ok(samp_state_save(s, after, sizeof after));
+            assert_memory_equal(before, after, size);
+            refused++;
+        } else {
+            taken++;
+        }
+        for (int k = 0; k < 40; k++) {
+            float row[N];
+            memcpy(row, rows[k], sizeof row);
+            (void)samp_rewind_length(s);
+            samp_token_data data[N];
+            samp_token_data_array cur = test_array(data, row, N);
+            assert_ok(samp_apply(s, &cur));
+            assert_ok(samp_accept(s, (samp_token)below(&rng, k % 2 ? N : 3)));
+        }
+        for (size_t cut = 0; cut < size; cut += 7) assert_status(samp_state_load(s, before, cut), SAMP_E_FORMAT);
+        samp_free(s);
+    }
+    assert_true(refused > 100 && taken > 100);
+}
+
+/* A state that says the end is forced, from behind its last token on: there is nothing to force. */
+static void test_forged_end(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 0 }, end[] = { 1, 2 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    samp_sampler *s = samp_init_thinking_budget(NULL, &span, 1, 5, 0);
+    unsigned char bytes[200];
+    size_t size = samp_state_size(s), at = 24; /* behind the head and samp_get_position */
+    assert_ok(samp_state_save(s, bytes, sizeof bytes));
+    for (uint32_t node = 0; node < 8; node++)
+        for (uint32_t mode = 0; mode < 4; mode++)
+            for (uint32_t count = 0; count < 12; count++) {
+                unsigned char forged[200];
+                memcpy(forged, bytes, size);
+                forged[at + 4] = (unsigned char)node;
+                forged[at + 8] = (unsigned char)mode;
+                forged[at + 12] = (unsigned char)count;
+                seal(forged, size);
+                /* nodes: 0, 1 roots; 2 the start; 3, 4 the end */
+                bool idle = mode == 0 && (node == 0 || node == 2) && count == 0;
+                bool counts = mode == 1 && (node == 1 || node == 3) && count < 9;
+                bool forces = mode == 2 && ((node == 1 && count == 0) || (node == 3 && count == 1));
+                assert_status(samp_state_load(s, forged, size), idle || counts || forces ? SAMP_OK : SAMP_E_FORMAT);
+            }
+    samp_free(s);
+}
+
+/* Other settings are another sampler. */
+static void test_other_settings(void **state)
+{
+    (void)state;
+    static const samp_token a[] = { 1, 2 }, b[] = { 1, 3 };
+    const char *const x[] = { "ab" }, *const y[] = { "ac" };
+    samp_sampler *s[] = { samp_init_suppressed_tokens(a, 2),
+                          samp_init_suppressed_tokens(b, 2),
+                          samp_init_eog_bias(a, 2, 1.0f),
+                          samp_init_eog_bias(a, 2, 2.0f),
+                          samp_init_min_tokens(a, 2, 3, 0),
+                          samp_init_min_tokens(a, 2, 4, 0),
+                          samp_init_banned_strings(&vocab, x, 1, 0),
+                          samp_init_banned_strings(&vocab, y, 1, 0),
+                          samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_REWIND),
+                          samp_init_banned_strings(&vocab, x, 1, SAMP_BAN_ANY_CASE) };
+    unsigned char bytes[4096];
+    for (size_t i = 0; i < TEST_COUNT(s); i++)
+        for (size_t k = 0; k < TEST_COUNT(s); k++) {
+            assert_ok(samp_state_save(s[i], bytes, sizeof bytes));
+            assert_status(samp_state_load(s[k], bytes, samp_state_size(s[i])), i == k ? SAMP_OK : SAMP_E_FORMAT);
+        }
+    for (size_t i = 0; i < TEST_COUNT(s); i++) samp_free(s[i]);
+}
+
+/* A draft is judged under them, and what of it is rejected is as if it had not been. */
+static void test_verify(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 200; i++) {
+        source rng = source_stream(9000 + i);
+        spec p;
+        any_spec(&p, &rng, (kind)(i % N_KINDS));
+        if (p.kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
+        samp_sampler *chain = with_dist(make(&p), SAMP_RNG_PHILOX), *alone = samp_clone(chain);
+        float row[5 * N];
+        samp_token draft[4], out[5];
+        for (int k = 0; k < 5; k++) memcpy(row + k * N, rows[below(&rng, TEST_COUNT(rows))], N * sizeof *row);
+        samp_sampler *guess = samp_clone(alone);
+        for (int k = 0; k < 4; k++) {
+            draft[k] = samp_sample(guess, row + k * N, N);
+            if (below(&rng, 5) == 0) draft[k] = (samp_token)below(&rng, N);
+        }
+        samp_free(guess);
+        samp_draft d = { 4, draft, NULL, NULL, 0 };
+        if (draft[0] < 0 || draft[1] < 0 || draft[2] < 0 || draft[3] < 0) d.n = 0;
+        int32_t taken = samp_verify(chain, row, N, &d, SAMP_VERIFY_EXACT, out);
+        for (int32_t k = 0; k <= taken; k++) assert_num(samp_sample(alone, row + k * N, N), out[k]);
+        unsigned char a[4096], b[4096];
+        size_t size = samp_state_size(chain);
+        assert_num(samp_state_size(alone), size);
+        assert_ok(samp_state_save(chain, a, sizeof a));
+        assert_ok(samp_state_save(alone, b, sizeof b));
+        assert_memory_equal(a, b, size);
+        samp_free(chain);
+        samp_free(alone);
+    }
+}
+
+/* What temp has found to be small enough for a product of every logit is masked behind it: the rest overflows. */
+static void test_mask_behind_temp(void **state)
+{
+    (void)state;
+    enum { MANY = 600, ALL = 1024 };
+    static samp_token list[MANY];
+    static float row[ALL];
+    static samp_token_data data[ALL];
+    samp_sampler *s = samp_chain_init();
+    for (samp_token i = 0; i < ALL; i++) row[i] = i < MANY ? 1.0f : -FLT_MAX;
+    for (samp_token i = 0; i < MANY; i++) list[i] = i;
+    assert_ok(samp_chain_add(s, samp_init_temp(0.6f)));
+    assert_ok(samp_chain_add(s, samp_init_suppressed_tokens(list, MANY)));
+    assert_ok(samp_chain_add(s, samp_init_dist(7)));
+    for (uint64_t k = 0; k < 20; k++) {
+        samp_token_data_array cur = { data, ALL, -1, false };
+        for (samp_token i = 0; i < ALL; i++) data[i] = (samp_token_data){ i, row[i], 0.0f };
+        assert_ok(samp_set_position(s, k));
+        assert_ok(samp_apply(s, &cur));
+        assert_ok(samp_set_position(s, k));
+        samp_token token = samp_sample(s, row, ALL);
+        assert_in_range(token, MANY, ALL - 1);
+        assert_int_equal(token, cur.data[cur.selected].id);
+    }
+    samp_free(s);
+}
+
+static int make_rows(void **state)
+{
+    (void)state;
+    source s = source_stream(0);
+    if (!real_rows_load(REAL_ROWS_PATH)) return 1;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+        test_logits(&s, rows[i], WIDE, 2.0);
+        if (i % 2) memcpy(rows[i], real_rows[i % REAL_ROWS] + i * WIDE, sizeof rows[i]); /* a model's */
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks),           cmocka_unit_test(test_rewinding),
+        cmocka_unit_test(test_rewind_later),    cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_rewind_most),     cmocka_unit_test(test_many_bans),
+        cmocka_unit_test(test_unfinished),      cmocka_unit_test(test_in_chains),
+        cmocka_unit_test(test_forged_end),      cmocka_unit_test(test_off),
+        cmocka_unit_test(test_describe),        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_empty),           cmocka_unit_test(test_hostile_states),
+        cmocka_unit_test(test_other_settings),  cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_top_p_decay),     cmocka_unit_test(test_top_p_decay_formula),
+        cmocka_unit_test(test_mask_behind_temp)
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, make_rows, NULL);
+}

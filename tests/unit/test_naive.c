@@ -1,0 +1,213 @@
+/* test_naive.c - masks of grammars against the naive matcher (naive_grammar.h), which shares nothing with the real one
+   but the tree: random grammars of each kind, random walks, and at each place of them both are asked of every token.
+   SAMP_TEST_CASES=n plays n grammars of each kind; what fails prints the grammar and the text so far. */
+#define SAMPLING_GRAMMAR
+#define SAMPLING_IMPLEMENTATION
+#define SAMPI_MEMO 8 /* what is remembered there is soon another one */
+#include "sampling.h"
+
+#include "tests/support/json_gbnf.h"
+#include "tests/support/naive_grammar.h"
+#include "tests/support/random_grammar.h"
+#include "tests/support/small_vocabulary.h"
+#include "tests/support/test.h"
+
+static samp_vocab_index *vocab_index;
+
+static int make_index(void **state)
+{
+    (void)state;
+    return !(vocab_index = samp_vocab_index_init(&small_vocabulary, NULL));
+}
+
+static int free_index(void **state)
+{
+    (void)state;
+    samp_vocab_index_free(vocab_index);
+    return 0;
+}
+
+/* What has been compared: the naive matcher may not know (an AND), and then only the walk tells. */
+static struct {
+    long grammars, refused, endless, places, tokens, perhaps, full;
+} tally;
+
+/* A walk: the text that both have seen. */
+typedef struct {
+    const char *grammar_text;
+    const samp_grammar *grammar;
+    char text[80];
+    size_t n;
+} place;
+
+enum { ROOM = 32 }; /* no word is longer */
+
+static int naive_says(place *p, const char *bytes, size_t n, bool whole)
+{
+    memcpy(p->text + p->n, bytes, n);
+    naive m = naive_begin(&p->grammar->tree, p->text, p->n + n);
+    sampi_node root = sampi_rule_at(&p->grammar->tree, p->grammar->root)->body;
+    int known = whole ? naive_matches(&m, root) : naive_continues(&m, root);
+    naive_end(&m);
+    return known;
+}
+
+/* Both at one place. */
+static void compare(place *p, samp_sampler *s, const uint32_t *bits, source *rng)
+{
+    bool any = false, whole = naive_says(p, "", 0, true);
+    tally.places++;
+    if (samp_grammar_is_complete(s) != whole || bit(bits, EOG) != whole)
+        test_fail(__FILE__, __LINE__, "%s\n\"%.*s\" is %sone of its texts", p->grammar_text, (int)p->n, p->text,
+                  whole ? "" : "not ");
+    for (samp_token token = 0; token < EOG; token++) {
+        bool in = bit(bits, token);
+        size_t n;
+        const char *bytes = token_bytes(NULL, token, &n);
+        any = any || in;
+        if (token < 256 && !in && below(rng, 8)) continue; /* few of the many that are out */
+        if (token == 0) continue;                          /* no token begins with a 0 */
+        int known = naive_says(p, bytes, n, false);
+        tally.tokens++;
+        tally.perhaps += known == NAIVE_PERHAPS;
+        if (known != NAIVE_PERHAPS && in != (known == NAIVE_YES))
+            test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" token %d \"%.*s\" is %d in the mask", p->grammar_text,
+                      (int)p->n, p->text, token, (int)n, bytes, in);
+    }
+    if (!any && !whole && p->n > 0) /* nothing at all may be a grammar's text */
+        test_fail(__FILE__, __LINE__, "%s\n\"%.*s\" is a dead end", p->grammar_text, (int)p->n, p->text);
+}
+
+/* What must follow, by masks: while they have one byte and no end. */
+static void compare_forced(place *p, const samp_sampler *now)
+{
+    enum { MOST = 100 };
+    char want[MOST], got[MOST] = "";
+    samp_sampler *s = samp_clone(now);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    int64_t n = 0, whole = 0, told = samp_grammar_forced(s, got, sizeof got);
+    bool good = true;
+    for (int left = 0; n < MOST && samp_grammar_mask(s, bits) == SAMP_OK && !bit(bits, EOG);) {
+        int only = -1, many = 0;
+        for (samp_token byte = 0; byte < 256; byte++)
+            if (bit(bits, byte)) only = byte, many++;
+        if (many != 1 || only == 0) break;
+        if (n == 0 && (only & 0xc0) == 0x80) n = MOST; /* in the middle of a character */
+        if (n == MOST) break;
+        left = only < 0x80 ? 0 : only >= 0xf0 ? 3 : only >= 0xe0 ? 2 : only >= 0xc0 ? 1 : left - 1;
+        want[n++] = (char)only;
+        if (left == 0) whole = n;
+        assert_ok(samp_accept(s, only));
+    }
+    samp_free(s);
+    if (n < MOST && told >= 0) good = told == whole && !memcmp(want, got, (size_t)whole);
+    if (!good)
+        test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" %d bytes must follow, and %d are told", p->grammar_text,
+                  (int)p->n, p->text, (int)whole, (int)told);
+}
+
+static void walk(place *p, source *rng)
+{
+    samp_sampler *s = samp_init_grammar(vocab_index, p->grammar);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    assert_ok(samp_status(s, NULL));
+    while (p->n + 2 * ROOM < sizeof p->text) {
+        int status = samp_grammar_mask(s, bits);
+        if (status == SAMP_E_FULL) {
+            tally.full++;
+            break;
+        }
+        assert_ok(status);
+        compare(p, s, bits, rng);
+        compare_forced(p, s);
+        samp_token choices[N_VOCAB], token;
+        size_t n_choices = 0, n;
+        for (token = 1; token < EOG; token++)
+            if (bit(bits, token)) choices[n_choices++] = token;
+        if (n_choices == 0) break;
+        token = choices[below(rng, n_choices)];
+        assert_ok(samp_accept(s, token));
+        const char *bytes = token_bytes(NULL, token, &n);
+        memcpy(p->text + p->n, bytes, n);
+        p->n += n;
+    }
+    samp_free(s);
+}
+
+/* Has every rule a text? Where one leads back to itself without end, its beginnings are allowed, as in llama.cpp, and
+   to the naive matcher they are beginnings of nothing. */
+static bool ends(const samp_grammar *g)
+{
+    bool all = true;
+    naive m = naive_begin(&g->tree, "", 0);
+    for (int32_t i = 0; i < g->tree.rules.n && all; i++) {
+        const sampi_rule *rule = sampi_rule_at(&g->tree, i);
+        all = rule->body < 0 || naive_continues(&m, rule->body) != NAIVE_NO;
+    }
+    naive_end(&m);
+    return all;
+}
+
+static void play(samp_grammar_kind kind, const char *text, source *rng, int walks)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(kind, text, kind == SAMP_GRAMMAR_JSON_SCHEMA ? "compact" : NULL, &error);
+    if (!g) { /* a random one may be too much to ask, but must not be more */
+        if (error.status != SAMP_E_FORMAT && error.status != SAMP_E_UNSUPPORTED && error.status != SAMP_E_RANGE)
+            test_fail(__FILE__, __LINE__, "%s\n%d %s", text, error.status, error.message);
+        tally.refused++;
+        return;
+    }
+    tally.grammars++;
+    tally.endless += !ends(g);
+    for (int i = 0; i < walks && ends(g); i++) {
+        place p = { text, g, { 0 }, 0 };
+        walk(&p, rng);
+    }
+    samp_grammar_free(g);
+}
+
+/* The grammars of a kind. At least half of them must be right. */
+static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, source), uint64_t n, uint64_t stream)
+{
+    static maker m;
+    memset(&tally, 0, sizeof tally);
+    for (uint64_t i = 0; i < n; i++) {
+        source rng = source_stream(stream + i);
+        play(kind, make(&m, rng), &rng, 2);
+    }
+    print_message("  %ld grammars (%ld refused, %ld endless), %ld places, %ld tokens, of %ld the naive one does not "
+                  "know; %ld full\n",
+                  tally.grammars, tally.refused, tally.endless, tally.places, tally.tokens, tally.perhaps,
+                  tally.full);
+    assert_true(tally.grammars >= tally.refused && tally.full * 20 <= tally.places);
+}
+
+static void test_gbnf(void **state)
+{
+    (void)state;
+    play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000);
+}
+
+static void test_regex(void **state)
+{
+    (void)state;
+    play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000);
+}
+
+static void test_schema(void **state)
+{
+    (void)state;
+    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gbnf),
+        cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_schema),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, make_index, free_index);
+}

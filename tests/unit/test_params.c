@@ -1,0 +1,1253 @@
+/* test_params.c - samp_params: the defaults, every field with every bad value by its name, the order as text
+   and as letters, and the chain that comes out: what is in it, and that it draws what one built by hand draws. */
+#include "sampling.h"
+#include "tests/support/inside.h"
+#include "tests/support/test.h"
+
+enum { N = 80 };
+
+/* ------------------------------------------------------------------------------------------------ helpers */
+
+static void row(float *logits, uint64_t i) { test_row(logits, N, 3000 + i, 2.0, i % N); }
+
+/* the names of a chain's members, joined by ' ' */
+static const char *members(const samp_sampler *chain)
+{
+    static char text[512];
+    size_t at = 0;
+    text[0] = 0;
+    for (int32_t i = 0; i < samp_chain_n(chain); i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? " " : "",
+                               samp_name(samp_chain_get(chain, i)));
+    return text;
+}
+
+static samp_sampler *build(const samp_params *params)
+{
+    int status = 1;
+    samp_sampler *chain = samp_chain_from_params(params, &status);
+    const char *field = NULL;
+    assert_non_null(chain);
+    if (status != SAMP_OK) {
+        samp_status(chain, &field);
+        test_fail(__FILE__, __LINE__, "samp_chain_from_params: %s, %s", test_status_name(status),
+                  field ? field : "(no field)");
+    }
+    assert_ok(samp_status(chain, NULL));
+    assert_ok(samp_check_params(params, NULL));
+    return chain;
+}
+
+static void assert_members_(const samp_params *params, const char *want, int line)
+{
+    samp_sampler *chain = build(params);
+    test_text_(members(chain), want, "the chain's members", __FILE__, line);
+    samp_free(chain);
+}
+#define assert_members(params, want) assert_members_((params), (want), __LINE__)
+
+/* the two draw the same tokens; frees both */
+static void same_draws_(samp_sampler *a, samp_sampler *b, int line)
+{
+    for (uint64_t i = 0; i < 60; i++) {
+        float logits[N];
+        row(logits, i);
+        samp_token x = samp_sample(a, logits, N), y = samp_sample(b, logits, N);
+        if (x != y || x < 0) test_fail(__FILE__, line, "step %d: token %d, by hand %d", (int)i, (int)x, (int)y);
+    }
+    samp_free(a);
+    samp_free(b);
+}
+#define same_draws(a, b) same_draws_((a), (b), __LINE__)
+
+static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    static const char letters[N + 1] =
+        "\n:\"*efghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;!?()[]{}<>+-=/";
+    (void)vocab;
+    *n_bytes = 1;
+    return letters + token;
+}
+
+static samp_vocab letters_vocab(void)
+{
+    samp_vocab vocab;
+    memset(&vocab, 0, sizeof vocab);
+    vocab.n_vocab = N;
+    vocab.token_bytes = letter_bytes;
+    vocab.eos = vocab.eot = -1;
+    return vocab;
+}
+
+/* ----------------------------------------------------------------------------------------------- defaults */
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    assert_u64(p.seed, 0);
+    assert_num(p.min_keep, 0);
+    assert_num(p.top_k, 40);
+    assert_num(p.top_k_ties, 0);
+    assert_same(p.top_p, 0.95f);
+    assert_same(p.min_p, 0.05f);
+    assert_same(p.top_a, 0.0f);
+    assert_same(p.p_less, 0.0f);
+    assert_same(p.epsilon_cutoff, 0.0f);
+    assert_same(p.eta_cutoff, 0.0f);
+    assert_same(p.top_h, 1.0f);
+    assert_same(p.min_k, -1.0f);
+    assert_same(p.smoothing_factor, 0.0f);
+    assert_same(p.smoothing_curve, 1.0f);
+    assert_same(p.typ_p, 1.0f);
+    assert_same(p.tfs_z, 1.0f);
+    assert_same(p.top_n_sigma, -1.0f);
+    assert_same(p.xtc_probability, 0.0f);
+    assert_same(p.xtc_threshold, 0.1f);
+    assert_same(p.temp, 0.8f);
+    assert_same(p.dynatemp_range, 0.0f);
+    assert_same(p.dynatemp_exponent, 1.0f);
+    assert_num(p.penalty_last_n, 64);
+    assert_same(p.penalty_repeat, 1.0f);
+    assert_same(p.penalty_freq, 0.0f);
+    assert_same(p.penalty_present, 0.0f);
+    assert_same(p.dry_multiplier, 0.0f);
+    assert_same(p.dry_base, 1.75f);
+    assert_num(p.dry_allowed_length, 2);
+    assert_num(p.dry_penalty_last_n, -1);
+    assert_true(p.dry_breakers == NULL);
+    assert_num(p.mirostat, 0);
+    assert_same(p.mirostat_tau, 5.0f);
+    assert_same(p.mirostat_eta, 0.1f);
+    assert_same(p.adaptive_target, -1.0f);
+    assert_same(p.adaptive_decay, 0.9f);
+    assert_true(p.logit_bias == NULL);
+    assert_num(p.n_logit_bias, 0);
+    assert_num(p.n_vocab, 0);
+    assert_true(p.vocab == NULL);
+    assert_true(p.order == NULL);
+    assert_num(p.rng, SAMP_RNG_PHILOX);
+    assert_num(p.n_ctx_train, 4096);
+    const char *field = "untouched";
+    assert_ok(samp_check_params(&p, &field));
+}
+
+/* The default chain is the one of the contract, sampler by sampler. */
+static void test_default_chain(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist");
+    p.seed = 99;
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_top_k(40)));
+    assert_ok(samp_chain_add(hand, samp_init_top_p(0.95f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_min_p(0.05f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.8f)));
+    assert_ok(samp_chain_add(hand, samp_init_dist(99)));
+    samp_sampler *chain = build(&p);
+    assert_u64(samp_get_seed(chain), 99);
+    same_draws(chain, hand);
+    assert_non_null(chain = samp_chain_from_params(&p, NULL)); /* status may be NULL */
+    samp_free(chain);
+}
+
+/* -------------------------------------------------------------------------------- every field, bad values */
+
+static void bad_(const samp_params *p, int status, const char *name, const char *what, int line)
+{
+    const char *field = "unset";
+    int got = 1;
+    float logits[N];
+    test_status_(samp_check_params(p, &field), status, what, __FILE__, line);
+    test_text_(field, name, what, __FILE__, line);
+    test_status_(samp_check_params(p, NULL), status, what, __FILE__, line);
+    samp_sampler *chain = samp_chain_from_params(p, &got);
+    if (!chain) test_fail(__FILE__, line, "%s: no chain", what);
+    test_status_(got, status, what, __FILE__, line);
+    field = "unset";
+    test_status_(samp_status(chain, &field), status, what, __FILE__, line);
+    test_text_(field, name, what, __FILE__, line);
+    row(logits, 0);
+    test_status_(samp_sample(chain, logits, N), status, what, __FILE__, line);
+    samp_free(chain);
+}
+#define bad(member, value, status)                                                                                   \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        bad_(&p_, (status), #member, #member " = " #value, __LINE__);                                                \
+    } while (0)
+#define good(member, value)                                                                                          \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
+        samp_free(build(&p_));                                                                                       \
+    } while (0)
+#define from_0_to_1(member)                                                                                          \
+    do {                                                                                                             \
+        bad(member, -1e-45f, SAMP_E_RANGE);                                                                          \
+        bad(member, ABOVE_1, SAMP_E_RANGE);                                                                          \
+        bad(member, NAN, SAMP_E_NAN);                                                                                \
+        good(member, 0.0f);                                                                                          \
+        good(member, 1.0f);                                                                                          \
+    } while (0)
+
+/* allowed; but the chain would be large */
+#define fits(member, value)                                                                                          \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
+    } while (0)
+
+#define ABOVE_1 1.0000001f
+
+static void test_bad_fields(void **state)
+{
+    (void)state;
+    const float least = 9.5367431640625e-7f, most = 1048576.0f; /* 2^-20, 2^20 */
+    bad(top_p, 0.0f, SAMP_E_RANGE);
+    bad(top_p, -0.1f, SAMP_E_RANGE);
+    bad(top_p, ABOVE_1, SAMP_E_RANGE);
+    bad(top_p, 1.5f, SAMP_E_RANGE);
+    bad(top_p, NAN, SAMP_E_NAN);
+    good(top_p, 1.0f);
+    good(top_p, 1e-45f);
+    from_0_to_1(min_p);
+    from_0_to_1(top_a);
+    from_0_to_1(p_less);
+    from_0_to_1(epsilon_cutoff);
+    from_0_to_1(eta_cutoff);
+    bad(top_h, 0.0f, SAMP_E_RANGE);
+    bad(top_h, ABOVE_1, SAMP_E_RANGE);
+    bad(top_h, NAN, SAMP_E_NAN);
+    good(top_h, 1e-45f);
+    good(top_h, 1.0f);
+    bad(min_k, INFINITY, SAMP_E_RANGE);
+    bad(min_k, -INFINITY, SAMP_E_RANGE);
+    bad(min_k, NAN, SAMP_E_NAN);
+    good(min_k, 0.0f);
+    good(min_k, -FLT_MAX);
+    bad(smoothing_factor, -1e-45f, SAMP_E_RANGE);
+    bad(smoothing_factor, 1000.1f, SAMP_E_RANGE);
+    bad(smoothing_factor, NAN, SAMP_E_NAN);
+    good(smoothing_factor, 1000.0f);
+    bad(smoothing_curve, 0.99999994f, SAMP_E_RANGE);
+    bad(smoothing_curve, 10.000001f, SAMP_E_RANGE);
+    bad(smoothing_curve, NAN, SAMP_E_NAN);
+    good(smoothing_curve, 10.0f);
+    bad(typ_p, 0.0f, SAMP_E_RANGE);
+    bad(typ_p, ABOVE_1, SAMP_E_RANGE);
+    bad(typ_p, NAN, SAMP_E_NAN);
+    good(typ_p, 0.5f);
+    bad(tfs_z, 0.0f, SAMP_E_RANGE);
+    bad(tfs_z, ABOVE_1, SAMP_E_RANGE);
+    bad(tfs_z, NAN, SAMP_E_NAN);
+    good(tfs_z, 0.5f);
+    bad(top_n_sigma, NAN, SAMP_E_NAN);
+    good(top_n_sigma, 0.0f);
+    good(top_n_sigma, -3.0f);
+    good(top_n_sigma, 1.5f);
+    good(top_k, 0);
+    good(top_k, -1);
+    good(top_k, INT32_MIN);
+    good(top_k, INT32_MAX);
+    good(top_k_ties, 1);
+    bad(top_k_ties, 2, SAMP_E_RANGE);
+    bad(top_k_ties, -1, SAMP_E_RANGE);
+    good(min_keep, SIZE_MAX);
+    bad(xtc_probability, -0.1f, SAMP_E_RANGE);
+    bad(xtc_probability, ABOVE_1, SAMP_E_RANGE);
+    bad(xtc_probability, NAN, SAMP_E_NAN);
+    good(xtc_probability, 1.0f);
+    bad(xtc_threshold, -0.1f, SAMP_E_RANGE);
+    bad(xtc_threshold, ABOVE_1, SAMP_E_RANGE);
+    bad(xtc_threshold, NAN, SAMP_E_NAN);
+    good(xtc_threshold, 0.0f);
+    good(xtc_threshold, 1.0f);
+    bad(temp, -0.1f, SAMP_E_RANGE);
+    bad(temp, 1e-45f, SAMP_E_RANGE);
+    bad(temp, nextafterf(least, 0), SAMP_E_RANGE);
+    bad(temp, nextafterf(most, INFINITY), SAMP_E_RANGE);
+    bad(temp, NAN, SAMP_E_NAN);
+    good(temp, 0.0f);
+    good(temp, least);
+    good(temp, most);
+    bad(dynatemp_range, -0.1f, SAMP_E_RANGE);
+    bad(dynatemp_range, nextafterf(most, INFINITY), SAMP_E_RANGE);
+    bad(dynatemp_range, NAN, SAMP_E_NAN);
+    good(dynatemp_range, most);
+    bad(dynatemp_exponent, -0.1f, SAMP_E_RANGE);
+    bad(dynatemp_exponent, 1000.1f, SAMP_E_RANGE);
+    bad(dynatemp_exponent, NAN, SAMP_E_NAN);
+    good(dynatemp_exponent, 0.0f);
+    good(dynatemp_exponent, 1000.0f);
+    bad(penalty_last_n, -2, SAMP_E_RANGE);
+    bad(penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
+    good(penalty_last_n, -1);
+    fits(penalty_last_n, 1 << 22);
+    fits(dry_penalty_last_n, 1 << 22);
+    fits(n_ctx_train, 1 << 22);
+    good(penalty_last_n, 0);
+    bad(penalty_repeat, 0.0f, SAMP_E_RANGE);
+    bad(penalty_repeat, -1.0f, SAMP_E_RANGE);
+    bad(penalty_repeat, NAN, SAMP_E_NAN);
+    good(penalty_repeat, 0.5f);
+    bad(penalty_freq, NAN, SAMP_E_NAN);
+    good(penalty_freq, -2.0f);
+    bad(penalty_present, NAN, SAMP_E_NAN);
+    good(penalty_present, -2.0f);
+    bad(dry_multiplier, -0.1f, SAMP_E_RANGE);
+    bad(dry_multiplier, NAN, SAMP_E_NAN);
+    bad(dry_base, 0.99f, SAMP_E_RANGE);
+    bad(dry_base, NAN, SAMP_E_NAN);
+    good(dry_base, 1.0f);
+    bad(dry_allowed_length, -1, SAMP_E_RANGE);
+    good(dry_allowed_length, 0);
+    bad(dry_penalty_last_n, -2, SAMP_E_RANGE);
+    bad(dry_penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
+    good(dry_penalty_last_n, 0);
+    bad(mirostat, 3, SAMP_E_RANGE);
+    bad(mirostat, -1, SAMP_E_RANGE);
+    good(mirostat, 2);
+    bad(mirostat_tau, -0.1f, SAMP_E_RANGE);
+    bad(mirostat_tau, NAN, SAMP_E_NAN);
+    bad(mirostat_tau, 3e38f, SAMP_E_RANGE); /* mu begins with twice that */
+    good(mirostat_tau, FLT_MAX / 2);
+    good(mirostat_tau, 0.0f);
+    bad(mirostat_eta, -0.1f, SAMP_E_RANGE);
+    bad(mirostat_eta, NAN, SAMP_E_NAN);
+    good(mirostat_eta, 0.0f);
+    bad(adaptive_target, 1.1f, SAMP_E_RANGE);
+    bad(adaptive_target, NAN, SAMP_E_NAN);
+    good(adaptive_target, 0.0f);
+    good(adaptive_target, 1.0f);
+    bad(adaptive_decay, -0.1f, SAMP_E_RANGE);
+    bad(adaptive_decay, 0.991f, SAMP_E_RANGE);
+    bad(adaptive_decay, NAN, SAMP_E_NAN);
+    good(adaptive_decay, 0.99f);
+    bad(n_logit_bias, -1, SAMP_E_RANGE);
+    bad(n_vocab, -1, SAMP_E_RANGE);
+    bad(n_ctx_train, -1, SAMP_E_RANGE);
+    bad(n_ctx_train, (1 << 22) + 1, SAMP_E_RANGE);
+    good(n_ctx_train, 1);
+    bad(rng, (samp_rng_kind)2, SAMP_E_RANGE);
+    bad(rng, (samp_rng_kind)-1, SAMP_E_RANGE);
+    good(rng, SAMP_RNG_MT19937);
+}
+
+/* fields that need others */
+static void test_bad_pairs(void **state)
+{
+    (void)state;
+    samp_vocab vocab = letters_vocab();
+    const samp_logit_bias bias[2] = { { 2, 1.0f }, { 70, 2.0f } };
+    samp_params p = samp_default_params();
+    p.n_logit_bias = 2;
+    p.n_vocab = N;
+    bad_(&p, SAMP_E_NULL, "logit_bias", "n_logit_bias without an array", __LINE__);
+    p.logit_bias = bias;
+    samp_free(build(&p));
+    p.n_vocab = 70;
+    bad_(&p, SAMP_E_RANGE, "logit_bias", "a biased token outside the vocabulary", __LINE__);
+    p.n_vocab = 0;
+    bad_(&p, SAMP_E_RANGE, "n_vocab", "logit_bias without n_vocab", __LINE__);
+
+    p = samp_default_params();
+    p.mirostat = 1;
+    bad_(&p, SAMP_E_RANGE, "n_vocab", "mirostat 1 without n_vocab", __LINE__);
+    p.n_vocab = N;
+    samp_free(build(&p));
+
+    p = samp_default_params(); /* dry on, with the default breakers */
+    p.dry_multiplier = 0.8f;
+    bad_(&p, SAMP_E_NULL, "vocab", "dry without a vocabulary", __LINE__);
+    p.vocab = &vocab;
+    samp_free(build(&p));
+    static const char *const none[] = { NULL };
+    p.vocab = NULL;
+    p.dry_breakers = none; /* no breakers, no vocabulary needed */
+    samp_free(build(&p));
+    p.dry_breakers = NULL;
+    p.dry_penalty_last_n = 0; /* off */
+    samp_free(build(&p));
+    vocab.token_bytes = NULL;
+    p = samp_default_params();
+    p.dry_multiplier = 0.8f;
+    p.vocab = &vocab;
+    bad_(&p, SAMP_E_NULL, "vocab", "a vocabulary without token_bytes", __LINE__);
+}
+
+/* NULL params, an object all the same */
+static void test_null(void **state)
+{
+    (void)state;
+    int status = 1;
+    samp_sampler *chain = samp_chain_from_params(NULL, &status);
+    float logits[N];
+    row(logits, 0);
+    assert_status(status, SAMP_E_NULL);
+    assert_non_null(chain);
+    assert_status(samp_status(chain, NULL), SAMP_E_NULL);
+    assert_status(samp_sample(chain, logits, N), SAMP_E_NULL);
+    samp_free(chain);
+}
+
+/* a zeroed struct is not a valid one */
+static void test_zeroed(void **state)
+{
+    (void)state;
+    samp_params p;
+    const char *field = NULL;
+    memset(&p, 0, sizeof p);
+    assert_status(samp_check_params(&p, &field), SAMP_E_RANGE);
+    assert_non_null(field);
+}
+
+/* -------------------------------------------------------------------------------------------------- order */
+
+#define ALL_NAMES "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist"
+
+static void ordered_(const char *order, const char *want, int line)
+{
+    samp_params p = samp_default_params();
+    p.order = order;
+    assert_members_(&p, want, line);
+}
+#define ordered(order, want) ordered_((order), (want), __LINE__)
+
+static void test_order(void **state)
+{
+    (void)state;
+    ordered(NULL, ALL_NAMES);
+    ordered("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", ALL_NAMES);
+    ordered("edskypmxt", ALL_NAMES);
+    ordered("", "logit-bias dist");
+    ordered("temperature", "logit-bias temp-ext dist");
+    ordered("t", "logit-bias temp-ext dist");
+    ordered("top_k", "logit-bias top-k dist");
+    ordered("k", "logit-bias top-k dist");
+    ordered("tfs_z", "logit-bias tail-free dist");
+    ordered("f", "logit-bias tail-free dist");
+    ordered("top_a", "logit-bias top-a dist");
+    ordered("a", "logit-bias top-a dist");
+    ordered("p_less;epsilon_cutoff;eta_cutoff", "logit-bias p-less epsilon eta dist");
+    ordered("eta;p-less;epsilon", "logit-bias eta p-less epsilon dist");
+    ordered("lch", "logit-bias p-less epsilon eta dist");
+    ordered("min_k;top_h", "logit-bias min-k top-h dist");
+    ordered("top-h;min-k", "logit-bias top-h min-k dist");
+    ordered("gb", "logit-bias min-k top-h dist");
+    ordered("log_softmax;penalties", "logit-bias log-softmax penalties dist");
+    ordered("ne", "logit-bias log-softmax penalties dist");
+    ordered("log-softmax;log_softmax", "logit-bias log-softmax log-softmax dist");
+    ordered("smoothing_factor;top_k", "logit-bias smoothing top-k dist");
+    ordered("kq", "logit-bias top-k smoothing dist");
+    ordered("smoothing", "logit-bias smoothing dist");
+    ordered("top-a;top_k", "logit-bias top-a top-k dist");
+    ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
+    ordered("mtp", "logit-bias min-p temp-ext top-p dist");
+    ordered("temperature;temperature", "logit-bias temp-ext temp-ext dist");
+    ordered("kkk", "logit-bias top-k top-k top-k dist");
+    ordered("txmpyfksde",
+            "logit-bias temp-ext xtc min-p top-p typical tail-free top-k top-n-sigma dry penalties dist");
+    ordered("xtc;tfs_z;typ_p;dry", "logit-bias xtc tail-free typical dry dist");
+}
+
+/* In the default order those that are mostly off have their place only while they are on. */
+static void test_default_order_of_what_is_on(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.tfs_z = 0.9f;
+    p.top_a = 0.1f;
+    p.p_less = 1.0f;
+    p.epsilon_cutoff = 3e-4f;
+    p.eta_cutoff = 2e-3f;
+    p.top_h = 0.4f;
+    p.min_k = 3.0f;
+    p.smoothing_factor = 0.3f;
+    int status;
+    samp_sampler *chain = samp_chain_from_params(&p, &status);
+    assert_ok(status);
+    assert_text(samp_name(samp_chain_get(chain, 5)), "tail-free");
+    assert_text(samp_name(samp_chain_get(chain, 9)), "top-a");
+    assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
+    assert_text(samp_name(samp_chain_get(chain, 11)), "epsilon");
+    assert_text(samp_name(samp_chain_get(chain, 12)), "eta");
+    assert_text(samp_name(samp_chain_get(chain, 13)), "top-h");
+    assert_text(samp_name(samp_chain_get(chain, 14)), "min-k");
+    assert_text(samp_name(samp_chain_get(chain, 17)), "smoothing");
+    assert_int_equal(samp_chain_n(chain), 19);
+    samp_free(chain);
+}
+
+static void test_order_bad(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {
+        "top_q",        "temperature;nonsense",
+        "kz",           "K",
+        "top_k;",       ";top_k",
+        "top_k;;min_p", ";",
+        " top_k",       "top_k min_p",
+        "top_k,min_p",  "dist",
+        "logit_bias",   "greedy",
+        "TOP_K",        "top_k;min",
+        "k;m",          "\xff",
+        "mirostat",     "1",
+    };
+    for (size_t i = 0; i < TEST_COUNT(orders); i++) {
+        samp_params p = samp_default_params();
+        p.order = orders[i];
+        bad_(&p, SAMP_E_RANGE, "order", orders[i], __LINE__);
+    }
+}
+
+/* tail_free comes behind top_k if it is on */
+static void test_tfs(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.tfs_z = 0.9f;
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k tail-free typical top-p min-p xtc temp-ext dist");
+    p.order = "top_k"; /* a written order is followed */
+    assert_members(&p, "logit-bias top-k dist");
+    p.order = "kf";
+    p.seed = 3;
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_top_k(40)));
+    assert_ok(samp_chain_add(hand, samp_init_tail_free(0.9f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_dist(3)));
+    same_draws(build(&p), hand);
+}
+
+/* ------------------------------------------------------------------------------------------- what selects */
+
+static void test_greedy(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.temp = 0;
+    samp_sampler *chain = build(&p);
+    assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
+    for (uint64_t i = 0; i < 20; i++) {
+        samp_token_data data[N];
+        float logits[N];
+        row(logits, i);
+        samp_token_data_array cur = test_array(data, logits, N);
+        test_sort(&cur);
+        assert_num(samp_sample(chain, logits, N), data[0].id);
+    }
+    assert_u64(samp_get_position(chain), 0);
+    samp_free(chain);
+    p.dynatemp_range = 0.5f; /* temp 0 +- 0.5 is greedy all the same */
+    p.order = "t";
+    chain = build(&p);
+    assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
+    samp_free(chain);
+}
+
+static void test_mirostat(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.mirostat = 2;
+    p.seed = 8;
+    p.temp = 0.9f;
+    p.mirostat_tau = 3;
+    p.mirostat_eta = 0.25f;
+    p.top_k = 1; /* replaced with the rest of truncation */
+    p.penalty_repeat = 3;
+    assert_members(&p, "logit-bias temp mirostat-v2");
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.9f)));
+    assert_ok(samp_chain_add(hand, samp_init_mirostat_v2(8, 3, 0.25f)));
+    same_draws(build(&p), hand);
+    p.mirostat = 1;
+    p.n_vocab = N;
+    assert_members(&p, "logit-bias temp mirostat");
+    hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.9f)));
+    assert_ok(samp_chain_add(hand, samp_init_mirostat(N, 8, 3, 0.25f, 100)));
+    same_draws(build(&p), hand);
+}
+
+static void test_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.adaptive_target = 0.3f;
+    p.adaptive_decay = 0.75f;
+    p.seed = 9;
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext adaptive-p");
+    p.order = "";
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_adaptive_p(0.3f, 0.75f, 9)));
+    same_draws(build(&p), hand);
+    p.adaptive_target = 0; /* on */
+    assert_members(&p, "logit-bias adaptive-p");
+}
+
+/* ------------------------------------------------------------------------------ every value arrives in it */
+
+/* One setting at a time, against the sampler made by hand. */
+static void test_values(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int which = 0; which < 15; which++) {
+            samp_params p = samp_default_params();
+            samp_sampler *hand = samp_chain_init(), *s = NULL;
+            p.seed = 1234;
+            p.rng = (samp_rng_kind)kind;
+            p.min_keep = 3;
+            switch (which) {
+                case 0:
+                    p.order = "k";
+                    p.top_k = 5;
+                    s = samp_init_top_k(5);
+                    break;
+                case 1:
+                    p.order = "p";
+                    p.top_p = 0.3f;
+                    s = samp_init_top_p(0.3f, 3);
+                    break;
+                case 2:
+                    p.order = "m";
+                    p.min_p = 0.7f;
+                    s = samp_init_min_p(0.7f, 3);
+                    break;
+                case 3:
+                    p.order = "y";
+                    p.typ_p = 0.2f;
+                    s = samp_init_typical(0.2f, 3);
+                    break;
+                case 4:
+                    p.order = "f";
+                    p.tfs_z = 0.4f;
+                    s = samp_init_tail_free(0.4f, 3);
+                    break;
+                case 5:
+                    p.order = "s";
+                    p.top_n_sigma = 1.1f;
+                    s = samp_init_top_n_sigma(1.1f);
+                    break;
+                case 6:
+                    p.order = "x";
+                    p.xtc_probability = 0.5f;
+                    p.xtc_threshold = 0.05f;
+                    s = samp_init_xtc(0.5f, 0.05f, 3, 1234);
+                    break;
+                case 7:
+                    p.order = "t";
+                    p.temp = 1.7f;
+                    s = samp_init_temp(1.7f);
+                    break;
+                case 8:
+                    p.order = "t";
+                    p.temp = 1.2f;
+                    p.dynatemp_range = 0.7f;
+                    p.dynatemp_exponent = 2;
+                    s = samp_init_temp_ext(1.2f, 0.7f, 2);
+                    break;
+                case 9:
+                    p.order = "e";
+                    p.penalty_last_n = 5;
+                    p.penalty_repeat = 1.5f;
+                    p.penalty_freq = 0.5f;
+                    p.penalty_present = 0.25f;
+                    s = samp_init_penalties(5, 1.5f, 0.5f, 0.25f);
+                    break;
+                case 10: /* -1: n_ctx_train */
+                    p.order = "e";
+                    p.penalty_last_n = -1;
+                    p.n_ctx_train = 7;
+                    p.penalty_present = 3;
+                    s = samp_init_penalties(7, 1, 0, 3);
+                    break;
+                case 11: {
+                    static const char *const none[] = { NULL };
+                    p.order = "d";
+                    p.dry_multiplier = 2;
+                    p.dry_base = 1.25f;
+                    p.dry_allowed_length = 1;
+                    p.dry_penalty_last_n = 20;
+                    p.dry_breakers = none;
+                    s = samp_init_dry(NULL, 4096, 2, 1.25f, 1, 20, NULL, 0);
+                    break;
+                }
+                case 12: {
+                    static const char *const none[] = { NULL };
+                    p.order = "d";
+                    p.dry_multiplier = 2;
+                    p.dry_allowed_length = 1;
+                    p.n_ctx_train = 6;
+                    p.dry_breakers = none;
+                    s = samp_init_dry(NULL, 6, 2, 1.75f, 1, -1, NULL, 0);
+                    break;
+                }
+                case 13: { /* the default breakers: tokens 0 to 3 of the letters */
+                    static const char *const usual[] = { "\n", ":", "\"", "*" };
+                    static samp_vocab vocab;
+                    vocab = letters_vocab();
+                    p.order = "d";
+                    p.dry_multiplier = 20;
+                    p.dry_allowed_length = 1;
+                    p.vocab = &vocab;
+                    s = samp_init_dry(&vocab, 4096, 20, 1.75f, 1, -1, usual, 4);
+                    break;
+                }
+                default: {
+                    static const samp_logit_bias bias[2] = { { 7, 4.0f }, { 8, -INFINITY } };
+                    p.order = "";
+                    p.logit_bias = bias;
+                    p.n_logit_bias = 2;
+                    p.n_vocab = N;
+                    s = samp_init_logit_bias(N, 2, bias);
+                    break;
+                }
+            }
+            assert_ok(samp_chain_add(hand, s));
+            assert_ok(samp_chain_add(hand, samp_init_dist(1234)));
+            assert_ok(samp_set_rng(hand, (samp_rng_kind)kind));
+            same_draws(build(&p), hand);
+        }
+}
+
+/* Breakers from the parameters are heeded: the same history is penalised without them, not with them. */
+static void test_dry_breakers(void **state)
+{
+    (void)state;
+    samp_vocab vocab = letters_vocab();
+    static const char *const e[] = { "e", NULL }, *const none[] = { NULL };
+    static const samp_token history[] = { 10, 11, 12, 4, 13, 10, 11, 12 }; /* 4 is "e" */
+    for (int with = 0; with < 3; with++) {
+        samp_params p = samp_default_params();
+        float logits[N] = { 0 };
+        p.order = "d";
+        p.dry_multiplier = 5;
+        p.dry_allowed_length = 2;
+        p.vocab = &vocab;
+        p.dry_breakers = with == 2 ? e : none;
+        if (with == 1) p.dry_breakers = NULL; /* the usual ones: no "e" among them */
+        samp_sampler *chain = build(&p);
+        for (size_t i = 0; i < 3; i++) assert_ok(samp_accept(chain, history[i]));
+        if (with == 2) assert_ok(samp_accept(chain, 13));
+        for (size_t i = 3; i < TEST_COUNT(history); i++) assert_ok(samp_accept(chain, history[i]));
+        samp_token_data data[N];
+        samp_token_data_array cur = test_array(data, logits, N);
+        assert_ok(samp_apply(samp_chain_get(chain, 1), &cur));
+        /* after 10 11 12 came 4 (the breaker itself never is the end of a match over it) or 13 */
+        assert_same(test_find(&cur, with == 2 ? 13 : 4)->logit, -5.0f * 1.75f);
+        samp_free(chain);
+    }
+}
+
+/* Nothing of the parameters is needed after the call (a vocabulary is). */
+static void test_copied(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q;
+    samp_logit_bias *bias = (samp_logit_bias *)malloc(2 * sizeof *bias), kept[2] = { { 4, 3.0f }, { 9, -INFINITY } };
+    char *order = (char *)malloc(16), *breaker = (char *)malloc(8);
+    const char **breakers = (const char **)malloc(2 * sizeof *breakers);
+    samp_vocab vocab = letters_vocab();
+    static const char *const kept_breakers[] = { "f", NULL };
+    memcpy(bias, kept, sizeof kept);
+    strcpy(order, "dkt");
+    strcpy(breaker, "f");
+    breakers[0] = breaker;
+    breakers[1] = NULL;
+    p.logit_bias = bias;
+    p.n_logit_bias = 2;
+    p.n_vocab = N;
+    p.order = order;
+    p.dry_breakers = breakers;
+    p.dry_multiplier = 4;
+    p.dry_allowed_length = 0;
+    p.vocab = &vocab;
+    q = p;
+    q.logit_bias = kept;
+    q.order = "dkt";
+    q.dry_breakers = kept_breakers;
+    samp_sampler *chain = build(&p);
+    memset(bias, 0x7e, 2 * sizeof *bias);
+    memset(order, 'z', 15);
+    memset(breaker, 'z', 7);
+    free(bias);
+    free(order);
+    free(breaker);
+    free((void *)breakers);
+    memset(&p, 0x7e, sizeof p);
+    same_draws(chain, build(&q));
+}
+
+/* ------------------------------------------------------------------------------------ named orders, updating */
+
+static void test_named_orders(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.temp = 0.5f;
+    p.penalty_repeat = 1.3f;
+    samp_sampler *usual = build(&p);
+    p.order = SAMP_ORDER_LLAMA;
+    same_draws(build(&p), usual);
+    p.order = SAMP_ORDER_CANONICAL;
+    p.seed = 3;
+    assert_members(&p, "logit-bias penalties dry temp-ext top-n-sigma top-k typical top-p min-p xtc dist");
+}
+
+/* Each disabled value alone leaves the greedy tokens as they are. */
+static void test_disabled_values(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 14; which++) {
+        samp_params p = samp_default_params(), q;
+        p.top_k = 0, p.top_p = 1, p.min_p = 0, p.temp = 0;
+        q = p;
+        if (which == 0) q.top_k = -5;
+        if (which == 1) q.top_k = 0;
+        if (which == 2) q.top_p = 1;
+        if (which == 3) q.min_p = 0;
+        if (which == 4) q.typ_p = 1;
+        if (which == 5) q.tfs_z = 1;
+        if (which == 6) q.top_n_sigma = 0;
+        if (which == 7) q.xtc_probability = 0;
+        if (which == 8) q.penalty_repeat = 1;
+        if (which == 9) q.penalty_last_n = 0, q.penalty_repeat = 2;
+        if (which == 10) q.dry_multiplier = 0;
+        if (which == 11) q.dynatemp_range = 0;
+        if (which == 12) q.logit_bias = NULL, q.n_logit_bias = 0;
+        if (which == 13) q.order = SAMP_ORDER_CANONICAL;
+        samp_sampler *a = build(&p), *b = build(&q);
+        for (uint64_t i = 0; i < 60; i++) {
+            float logits[N];
+            size_t best = 0;
+            row(logits, i);
+            for (size_t k = 1; k < N; k++)
+                if (logits[k] > logits[best]) best = k;
+            assert_int_equal(samp_sample(a, logits, N), best);
+            assert_int_equal(samp_sample(b, logits, N), best);
+        }
+        samp_free(a);
+        samp_free(b);
+    }
+}
+
+static const char *const no_breakers[] = { NULL };
+
+static samp_params random_params(source *rng)
+{
+    samp_params p = samp_default_params();
+    p.seed = choose(rng, 8);
+    p.dry_breakers = no_breakers;
+    p.n_vocab = N;
+    p.top_k = (int32_t)below(rng, 60);
+    p.temp = below(rng, 5) ? 0.3f + (float)below(rng, 10) / 5.0f : 0.0f;
+    p.penalty_last_n = (int32_t)below(rng, 40);
+    if (below(rng, 2)) p.penalty_repeat = 1.5f;
+    if (below(rng, 2)) p.penalty_freq = 0.5f;
+    if (below(rng, 3) == 0) p.dry_multiplier = 2, p.dry_penalty_last_n = (int32_t)below(rng, 30);
+    if (below(rng, 3) == 0) p.xtc_probability = 0.5f;
+    if (below(rng, 4) == 0) p.mirostat = 1 + (int32_t)below(rng, 2);
+    if (below(rng, 4) == 0) p.adaptive_target = 0.4f;
+    if (below(rng, 3) == 0) p.rng = SAMP_RNG_MT19937;
+    if (below(rng, 2)) p.order = SAMP_ORDER_CANONICAL;
+    return p;
+}
+
+static void draw_n(samp_sampler *chain, uint64_t from, uint64_t n)
+{
+    for (uint64_t i = from; i < from + n; i++) {
+        float logits[N];
+        row(logits, i);
+        assert_true(samp_sample(chain, logits, N) >= 0);
+    }
+}
+
+/* The same parameters again, in the middle: nothing happens. */
+static void test_update_same(void **state)
+{
+    (void)state;
+    source rng = source_stream(11);
+    for (int i = 0; i < (quickest() ? 60 : 400); i++) {
+        samp_params p = random_params(&rng);
+        samp_sampler *chain = build(&p);
+        draw_n(chain, 0, 1 + below(&rng, 50));
+        samp_sampler *twin = samp_clone(chain);
+        assert_ok(samp_chain_update(chain, &p));
+        assert_int_equal(samp_get_position(chain), samp_get_position(twin));
+        same_draws(chain, twin);
+    }
+}
+
+/* Other parameters: as a chain that had them from the start and was told of the same tokens. */
+static void test_update_other(void **state)
+{
+    (void)state;
+    source rng = source_stream(12);
+    for (int i = 0; i < (quickest() ? 60 : 400); i++) {
+        samp_params p = random_params(&rng), q = random_params(&rng);
+        samp_token seen[64];
+        p.penalty_last_n = q.penalty_last_n = 50; /* all that was seen */
+        p.penalty_repeat = 1.1f;
+        p.dry_multiplier = q.dry_multiplier = 1;
+        p.dry_penalty_last_n = q.dry_penalty_last_n = 50;
+        p.mirostat = q.mirostat = 0; /* mu and the averages are kept, so these would differ */
+        p.adaptive_target = q.adaptive_target = -1;
+        p.rng = q.rng = SAMP_RNG_PHILOX;
+        if (i % 2) p.penalty_repeat = 1, p.penalty_freq = 0, p.dry_multiplier = 0; /* off: from samp_prev */
+        samp_sampler *chain = build(&p), *other = build(&q);
+        draw_n(chain, 0, 1 + below(&rng, 50));
+        size_t n = samp_prev(chain, seen, 64);
+        for (size_t k = 0; k < n; k++) assert_ok(samp_accept(other, seen[k]));
+        assert_ok(samp_set_position(other, samp_get_position(chain)));
+        assert_ok(samp_chain_update(chain, &q));
+        same_draws(chain, other);
+    }
+}
+
+static float mu_of(samp_sampler *chain)
+{
+    samp_sampler *last = samp_chain_get(chain, samp_chain_n(chain) - 1);
+    return inside_mu(last);
+}
+
+static void test_update_learnt(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.mirostat = 2;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 20);
+    float mu = mu_of(chain);
+    assert_true(mu != 2 * p.mirostat_tau);
+    p.mirostat_eta = 0.5f;
+    assert_ok(samp_chain_update(chain, &p));
+    assert_true(mu_of(chain) == mu);
+    p.mirostat = 1, p.n_vocab = N; /* another sampler: it begins */
+    assert_ok(samp_chain_update(chain, &p));
+    assert_true(mu_of(chain) == 2 * p.mirostat_tau);
+    samp_free(chain);
+}
+
+/* xtc off for a while: its mt19937 waits. */
+static void test_update_off_and_on(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), off;
+    p.rng = SAMP_RNG_MT19937;
+    p.xtc_probability = 0.5f;
+    p.xtc_threshold = 0.02f;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 20);
+    samp_sampler *twin = samp_clone(chain);
+    off = p, off.xtc_probability = 0;
+    assert_ok(samp_chain_update(chain, &off));
+    assert_ok(samp_chain_update(chain, &p));
+    same_draws(chain, twin);
+}
+
+/* Two of a kind: each goes on where it was itself. */
+static void test_update_two_of_a_kind(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.rng = SAMP_RNG_MT19937;
+    p.order = "xkx";
+    p.top_k = 1; /* so that the second xtc never draws */
+    p.xtc_probability = 0.5f;
+    p.xtc_threshold = 0.02f;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 30);
+    size_t size = samp_state_size(chain);
+    char *before = (char *)malloc(size), *after = (char *)malloc(size);
+    assert_ok(samp_state_save(chain, before, size));
+    assert_ok(samp_chain_update(chain, &p));
+    assert_ok(samp_state_save(chain, after, size));
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    samp_free(chain);
+}
+
+/* adaptive_p without a target is plain dist, and has no average that another could go on with. */
+static void test_update_plain_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    samp_sampler *chain = samp_chain_init(), *adaptive;
+    p.adaptive_target = 0.4f;
+    assert_ok(samp_chain_add(chain, samp_init_adaptive_p(-1, 0.5f, 1)));
+    assert_ok(samp_chain_update(chain, &p));
+    adaptive = samp_chain_get(chain, samp_chain_n(chain) - 1);
+    assert_true(inside_adaptive_sum(adaptive) > 0);
+    same_draws(chain, build(&p));
+}
+
+/* A chain in a chain keeps that one's random source, whatever its new parameters say. */
+static void test_update_nested(void **state)
+{
+    (void)state;
+    for (int rng = 0; rng < 2; rng++) {
+        samp_params p = samp_default_params();
+        samp_sampler *outer = samp_chain_init(), *chain = build(&p), *other = samp_chain_init();
+        assert_ok(samp_set_rng(outer, (samp_rng_kind)rng));
+        assert_ok(samp_chain_add(outer, chain));
+        p.rng = (samp_rng_kind)!rng;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_ok(samp_set_rng(other, (samp_rng_kind)rng));
+        assert_ok(samp_chain_add(other, build(&p)));
+        same_draws(outer, other);
+    }
+}
+
+static int n_asked; /* how often the vocabulary was asked for a token's text */
+
+static const char *asked_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    static const char *const text[] = { "a", "b", "ab", "abc", "c", "bc", "d", "cd" };
+    (void)vocab;
+    n_asked++;
+    *n_bytes = token < 8 ? strlen(text[token]) : 1;
+    return token < 8 ? text[token] : "z";
+}
+
+static const char *other_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    return asked_bytes(vocab, token, n);
+}
+static int32_t own_tokens(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab, (void)text, (void)n, (void)n_max;
+    *out = 0;
+    return 1;
+}
+
+/* A vocabulary that the user has changed where it stands: what is known of the breakers is asked for again. */
+static void test_update_vocabulary(void **state)
+{
+    (void)state;
+    static const char *const breakers[] = { "ab", "c", NULL };
+    for (int what = 0; what < 4; what++) {
+        samp_vocab vocab = letters_vocab();
+        samp_params p = samp_default_params();
+        vocab.token_bytes = asked_bytes;
+        p.vocab = &vocab;
+        p.dry_breakers = breakers;
+        p.dry_multiplier = 3;
+        samp_sampler *chain = build(&p);
+        n_asked = 0;
+        if (what == 1) vocab.n_vocab--;
+        if (what == 2) vocab.token_bytes = other_bytes;
+        if (what == 3) vocab.tokenize = own_tokens;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_num(n_asked > 0, what > 0);
+        samp_free(chain);
+    }
+}
+
+/* From a chain without an average to one with it, and what infill's vocabulary must have. */
+static void test_update_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q = p;
+    p.mirostat = 2;
+    q.adaptive_target = 0.5f;
+    samp_sampler *chain = build(&p), *other = build(&q);
+    assert_ok(samp_chain_update(chain, &q));
+    same_draws(chain, other);
+    samp_vocab vocab = letters_vocab();
+    vocab.eog = NULL;
+    for (int n = 0; n < 2; n++) {
+        vocab.n_eog = n;
+        samp_sampler *s = samp_init_infill(&vocab);
+        assert_true((samp_status(s, NULL) == SAMP_E_NULL) == (n > 0));
+        samp_free(s);
+    }
+}
+
+/* Breakers are looked for in the vocabulary only if they are needed and not known: not of a dry that is off, nor again
+   with an update that leaves them as they are. */
+static void test_update_breakers(void **state)
+{
+    (void)state;
+    static const char *const sets[][4] = { { "ab", "cd", NULL, NULL },
+                                           { "ab", "cde", NULL, NULL },
+                                           { "ab", NULL, NULL, NULL },
+                                           { "ab", "c", NULL, NULL },
+                                           { "cd", "ab", NULL, NULL },
+                                           { NULL, NULL, NULL, NULL },
+                                           { "0123456789012345678901234567890123456789a", NULL, NULL, NULL },
+                                           { "0123456789012345678901234567890123456789b", NULL, NULL, NULL },
+                                           { "012345678901234567890123456789012345678", NULL, NULL, NULL } };
+    samp_vocab vocab = letters_vocab(), same_vocab;
+    vocab.token_bytes = asked_bytes;
+    same_vocab = vocab;
+    for (size_t i = 0; i < TEST_COUNT(sets); i++)
+        for (size_t j = 0; j < TEST_COUNT(sets); j++)
+            for (int on = 0; on < 4; on++) { /* bit 0: before, bit 1: after the update */
+                samp_params p = samp_default_params();
+                char copy[4][64] = { "" };
+                const char *breakers[4] = { NULL };
+                bool same = i == j || (i == 6 && j == 7) || (i == 7 && j == 6); /* 40 bytes count */
+                p.vocab = &vocab;
+                p.dry_breakers = sets[i];
+                p.dry_multiplier = on & 1 ? 3 : 0;
+                p.dry_allowed_length = 1;
+                p.order = "dkd";
+                n_asked = 0;
+                samp_sampler *chain = build(&p);
+                assert_num(n_asked > 0, (on & 1) && sets[i][0]);
+                for (samp_token k = 0; k < 60; k++) assert_ok(samp_accept(chain, k * k % 11 % 8));
+                for (int k = 0; sets[j][k]; k++) breakers[k] = strcpy(copy[k], sets[j][k]); /* other pointers */
+                p.dry_breakers = breakers;
+                p.dry_multiplier = on & 2 ? 3 : 0;
+                n_asked = 0;
+                assert_ok(samp_chain_update(chain, &p));
+                memset(copy, '?', sizeof copy);
+                assert_num(n_asked > 0, (on & 2) && sets[j][0] && !((on & 1) && same));
+                p.dry_breakers = sets[j];
+                samp_sampler *other = build(&p);
+                for (samp_token k = 0; k < 60; k++) assert_ok(samp_accept(other, k * k % 11 % 8));
+                n_asked = 0;
+                p.vocab = &same_vocab; /* another one may have other tokens */
+                if (on == 3) assert_ok(samp_chain_update(chain, &p));
+                assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                n_asked = 0;
+                same_vocab.user = copy; /* and so may this one now */
+                if (on == 3) assert_ok(samp_chain_update(chain, &p));
+                assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                same_vocab.user = NULL;
+                same_draws(chain, other);
+            }
+}
+
+/* The cost of an update is that of the members, not of their pairs. */
+static void test_update_cost(void **state)
+{
+    (void)state;
+    enum { LONG = 20000 };
+    static const char letters[] = "sktmpyfa"; /* without state or p that would need a row */
+    char *order = (char *)malloc(LONG + 1);
+    source rng = source_stream(14);
+    samp_params p = samp_default_params();
+    p.order = order;
+    for (int all = 0; all < 2; all++) {
+        for (int i = 0; i < LONG; i++) order[i] = all ? letters[below(&rng, sizeof letters - 1)] : 'm';
+        order[LONG] = 0;
+        samp_sampler *chain = build(&p);
+        order[LONG / 2] = 'x';
+        inside_steps = 0;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_num(samp_chain_n(chain), LONG + 2);
+        assert_in_range(inside_steps, LONG / 2, 32 * LONG);
+        samp_free(chain);
+    }
+    free(order);
+}
+
+static void test_update_bad(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q = p;
+    p.penalty_repeat = 1.2f;
+    samp_sampler *chain = build(&p), *dist = samp_init_dist(1), *bad = NULL;
+    draw_n(chain, 0, 9);
+    samp_sampler *twin = samp_clone(chain);
+    q.top_p = 1.5f;
+    assert_int_equal(samp_chain_update(chain, &q), SAMP_E_RANGE);
+    q = p, q.min_p = NAN;
+    assert_int_equal(samp_chain_update(chain, &q), SAMP_E_NAN);
+    assert_int_equal(samp_chain_update(chain, NULL), SAMP_E_NULL);
+    assert_int_equal(samp_chain_update(NULL, &p), SAMP_E_NULL);
+    assert_int_equal(samp_chain_update(dist, &p), SAMP_E_RANGE);
+    bad = samp_chain_from_params(&q, NULL);
+    assert_int_equal(samp_chain_update(bad, &p), SAMP_E_NAN);
+    same_draws(chain, twin);
+    samp_free(dist);
+    samp_free(bad);
+}
+
+/* Rows join, leave and move; one has bad parameters. */
+static void test_batch_from_params(void **state)
+{
+    (void)state;
+    samp_params p[4], bad = samp_default_params();
+    samp_sampler *rows[4] = { NULL, NULL, NULL, NULL }, *twin[4];
+    int status[4];
+    for (int r = 0; r < 4; r++) {
+        p[r] = samp_default_params();
+        p[r].seed = (uint64_t)r;
+        p[r].penalty_repeat = 1.1f;
+        p[r].temp = r == 2 ? 0.0f : 0.7f;
+    }
+    bad.temp = -1;
+    assert_int_equal(samp_batch_from_params(NULL, p, 1, NULL), SAMP_E_NULL);
+    assert_ok(samp_batch_from_params(NULL, NULL, 0, NULL));
+    assert_int_equal(samp_batch_from_params(rows, NULL, 1, status), SAMP_E_NULL);
+    assert_ok(samp_batch_from_params(rows, p, 4, status));
+    for (int r = 0; r < 4; r++) {
+        assert_ok(status[r]);
+        draw_n(rows[r], 0, 5);
+        twin[r] = samp_clone(rows[r]);
+    }
+    samp_free(rows[1]); /* one leaves, the last one takes its place, and a new one joins there */
+    rows[1] = rows[3];
+    rows[3] = NULL;
+    samp_params now[4] = { p[0], p[3], bad, p[1] };
+    assert_int_equal(samp_batch_from_params(rows, now, 4, status), SAMP_E_RANGE);
+    assert_int_equal(samp_batch_from_params(rows, now, 4, NULL), SAMP_E_RANGE);
+    assert_int_equal(status[2], SAMP_E_RANGE);
+    assert_ok(status[0] | status[1] | status[3]);
+    samp_sampler *fresh = samp_chain_from_params(&p[1], NULL);
+    same_draws(rows[0], twin[0]);
+    same_draws(rows[1], twin[3]);
+    same_draws(rows[2], twin[2]);
+    same_draws(rows[3], fresh);
+    samp_free(twin[1]);
+    rows[0] = NULL;
+    assert_int_equal(samp_batch_from_params(rows, &bad, 1, status), SAMP_E_RANGE);
+    assert_null(rows[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_default_chain),
+        cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_bad_pairs),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_default_order_of_what_is_on),
+        cmocka_unit_test(test_order_bad),
+        cmocka_unit_test(test_tfs),
+        cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_mirostat),
+        cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_dry_breakers),
+        cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_named_orders),
+        cmocka_unit_test(test_disabled_values),
+        cmocka_unit_test(test_update_same),
+        cmocka_unit_test(test_update_other),
+        cmocka_unit_test(test_update_learnt),
+        cmocka_unit_test(test_update_bad),
+        cmocka_unit_test(test_update_off_and_on),
+        cmocka_unit_test(test_update_plain_adaptive),
+        cmocka_unit_test(test_update_nested),
+        cmocka_unit_test(test_update_breakers),
+        cmocka_unit_test(test_update_vocabulary),
+        cmocka_unit_test(test_update_adaptive),
+        cmocka_unit_test(test_update_two_of_a_kind),
+        cmocka_unit_test(test_update_cost),
+        cmocka_unit_test(test_batch_from_params),
+    };
+    return cmocka_run_group_tests_name("params", tests, NULL, NULL);
+}

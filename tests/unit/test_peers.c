@@ -1,0 +1,1086 @@
+/* test_peers.c - requests to other programs as settings (samp_settings_from), and seeds for several samples of one
+   request (samp_child_seed). Defaults and refusals are told by tables written from those programs' sources. Meanings are
+   tested by second implementations of what each program does with its fields, in double, on a real model's rows: the
+   same tokens must be kept, with the same probabilities. */
+#define SAMPLING_PEERS
+#include "sampling.h"
+#include "tests/support/chi_square.h"
+#include "tests/support/inside.h"
+#include "tests/support/test.h"
+
+enum { N_PEERS = 5 };
+static const char *const peer_names[N_PEERS] = { "OpenAI", "vLLM", "transformers", "llama-server", "Ollama" };
+
+static int load_rows(void **state)
+{
+    (void)state;
+    return real_rows_load(REAL_ROWS_PATH) ? 0 : -1;
+}
+
+/* Settings as a program that serves a model of N_VOCAB tokens has them before a request comes. */
+enum { N_VOCAB = 500, N_CTX = 1000 };
+static samp_settings *served(void)
+{
+    samp_settings *settings = samp_settings_new();
+    assert_ok(samp_settings_set(settings, "n_vocab", "500", NULL));
+    assert_ok(samp_settings_set(settings, "n_ctx_train", "1000", NULL));
+    assert_ok(samp_settings_set(settings, "seed", "77", NULL));
+    return settings;
+}
+
+/* The chain of a request as text, into text [1024]. */
+static void describe(samp_settings *settings, char *text)
+{
+    int status;
+    samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+    assert_ok(status);
+    assert_true(samp_describe(chain, text, 1024) < 1024);
+    samp_free(chain);
+}
+
+/* ---- what fields become ---- */
+
+typedef struct request_case {
+    samp_peer peer;
+    const char *json, *chain; /* without "logits -> " and what is off */
+} request_case;
+
+static const request_case taken[] = {
+    /* defaults: what each program does if a request says nothing */
+    { SAMP_PEER_OPENAI, "{}", "dist(seed=77)" },
+    { SAMP_PEER_VLLM, " { } ", "dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"use_beam_search\":false,\"extra_args\":{},\"bad_words\":\"\",\"logits_processors\":null}",
+      "dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{}", "temp-ext(t=0) -> top-k(k=50, ties=1) -> greedy" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true}", "top-k(k=50, ties=1) -> dist(seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{}",
+      "top-k(k=40) -> top-p(p=0.95) -> min-p(p=0.05) -> temp-ext(t=0.8) -> dist(seed=77)" },
+    { SAMP_PEER_OLLAMA, "{}", "top-k(k=40) -> top-p(p=0.9) -> temp-ext(t=0.8) -> dist(seed=77)" },
+    { SAMP_PEER_OLLAMA, "{\"options\":null}", "top-k(k=40) -> top-p(p=0.9) -> temp-ext(t=0.8) -> dist(seed=77)" },
+
+    /* null is the default, other fields are skipped */
+    { SAMP_PEER_OPENAI,
+      "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"temperature\"}],\"max_tokens\":5,\"stop\":["
+      "\"a\"],"
+      "\"stream\":true,\"n\":3,\"temperature\":null,\"top_p\":0.25,\"seed\":5,\"response_format\":{\"type\":\"text\"}"
+      "}",
+      "top-p(p=0.25) -> dist(seed=5)" },
+    { SAMP_PEER_OPENAI, "{\"presence_penalty\":1.5,\"frequency_penalty\":-0.5,\"temperature\":2}",
+      "penalties(last_n=1000, repeat=1, freq=-0.5, present=1.5) -> temp-ext(t=2) -> dist(seed=77)" },
+    { SAMP_PEER_OPENAI, "{\"temperature\":0,\"top_p\":0.5}", "temp-ext(t=0) -> top-p(p=0.5) -> greedy" },
+    { SAMP_PEER_OPENAI, "{\"top_p\":0}", "top-p(p=1.17549e-38) -> dist(seed=77)" },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"15\":-100,\"3\":2.5}}", "logit-bias(n=2) -> dist(seed=77)" },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{}, \"seed\":-9}", "dist(seed=18446744073709551607)" },
+    { SAMP_PEER_OPENAI, "{\"seed\":-9223372036854775808}", "dist(seed=9223372036854775808)" },
+    { SAMP_PEER_OPENAI, "{\"seed\":18446744073709551615}", "dist(seed=18446744073709551615)" },
+
+    { SAMP_PEER_VLLM, "{\"top_k\":-1,\"min_p\":0.1,\"top_p\":0.9,\"temperature\":0.5,\"seed\":-1}",
+      "temp-ext(t=0.5) -> min-p(p=0.1) -> top-p(p=0.9) -> dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"top_k\":20.0,\"repetition_penalty\":1.25,\"ignore_eos\":true,\"stop_token_ids\":[1]}",
+      "penalties(last_n=1000, repeat=1.25, freq=0, present=0) -> top-k(k=20) -> dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"temperature\":0,\"top_p\":0.5}", "temp-ext(t=0) -> top-p(p=0.5) -> greedy" },
+    { SAMP_PEER_VLLM, "{\"temperature\":0.000009}", "temp-ext(t=0.01) -> dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"temperature\":0.01}", "temp-ext(t=0.01) -> dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"temperature\":0.0101}", "temp-ext(t=0.0101) -> dist(seed=77)" },
+    { SAMP_PEER_VLLM, "{\"temperature\":0.0001,\"bad_words\":[],\"min_tokens\":0}",
+      "temp-ext(t=0.01) -> dist(seed=77)" },
+
+    { SAMP_PEER_TRANSFORMERS,
+      "{\"do_sample\":true,\"temperature\":0.6,\"top_k\":0,\"top_p\":0.9,\"min_p\":0.05,\"typical_p\":0.75,"
+      "\"repetition_penalty\":1.1,\"transformers_version\":\"5.5.3\",\"eos_token_id\":[1,2],\"num_beams\":1}",
+      "penalties(last_n=1000, repeat=1.1, freq=0, present=0) -> temp-ext(t=0.6) -> top-p(p=0.9) -> min-p(p=0.05) -> "
+      "typical(p=0.75) -> dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"top_k\":0,\"eta_cutoff\":0.0625,\"epsilon_cutoff\":0.125}",
+      "epsilon(epsilon=0.125) -> eta(epsilon=0.0625) -> dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"top_k\":0,\"eta_cutoff\":1.0,\"epsilon_cutoff\":-2}",
+      "dist(seed=77)" },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":false,\"temperature\":0.6,\"suppress_tokens\":[7,9]}",
+      "logit-bias(n=2) -> temp-ext(t=0) -> top-k(k=50, ties=1) -> greedy" },
+
+    { SAMP_PEER_LLAMA_SERVER,
+      "{\"prompt\":\"p\",\"n_predict\":9,\"samplers\":[\"min_p\",\"temperature\",\"top_n_sigma\"],\"min_p\":0.25,"
+      "\"top_n_sigma\":1.5,\"seed\":4294967295,\"cache_prompt\":true}",
+      "min-p(p=0.25) -> temp-ext(t=0.8) -> top-n-sigma(n=1.5) -> dist(seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":\"ktx\",\"xtc_probability\":0.5,\"seed\":-2}",
+      "top-k(k=40) -> temp-ext(t=0.8) -> xtc(p=0.5, t=0.1, seed=4294967294) -> dist(seed=4294967294)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":[],\"top_k\":5}", "dist(seed=77)" },
+    /* a temperature of 0 */
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":[\"top_k\"],\"dynatemp_range\":0.5}",
+      "top-k(k=40) -> dist(seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"kt\"}", "top-k(k=40) -> temp-ext(t=0) -> greedy" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"kt\",\"dynatemp_range\":0.5}",
+      "top-k(k=40) -> temp-ext(t=0.25, delta=0.25, exponent=1) -> dist(seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":0,\"samplers\":\"k\",\"dynatemp_range\":0.5,\"mirostat\":2}",
+      "temp(t=0) -> mirostat-v2(tau=5, eta=0.1, seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":\"ka\",\"adaptive_target\":0.5}",
+      "top-k(k=40) -> adaptive-p(target=0.5, decay=0.9, seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"top_k\":-3,\"top_p\":1.5,\"min_p\":-1,\"temperature\":-2}",
+      "temp-ext(t=0) -> greedy" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"mirostat\":2,\"mirostat_tau\":4}",
+      "temp(t=0.8) -> mirostat-v2(tau=4, eta=0.1, seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER, "{\"mirostat\":7,\"logit_bias\":[[15,false],[3,1.5]]}",
+      "logit-bias(n=2) -> temp(t=0.8) -> mirostat-v2(tau=5, eta=0.1, seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER,
+      "{\"samplers\":\"e\",\"repeat_penalty\":1.5,\"repeat_last_n\":-1,\"logit_bias\":{\"3\":-1}}",
+      "logit-bias(n=1) -> penalties(last_n=1000, repeat=1.5, freq=0, present=0) -> dist(seed=77)" },
+    { SAMP_PEER_LLAMA_SERVER,
+      "{\"samplers\":\"t\",\"dynatemp_range\":0.25,\"dynatemp_exponent\":1.5,\"dry_base\":0.5}",
+      "temp-ext(t=0.8, delta=0.25, exponent=1.5) -> dist(seed=77)" },
+
+    { SAMP_PEER_OLLAMA,
+      "{\"model\":\"m\",\"stream\":false,\"keep_alive\":\"5m\",\"format\":\"\",\"options\":{\"num_ctx\":4096,"
+      "\"seed\":3,"
+      "\"temperature\":0.25,\"top_k\":10,\"top_p\":0.5,\"min_p\":0.125,\"typical_p\":0,\"repeat_penalty\":1.5,"
+      "\"repeat_last_n\":33,\"num_predict\":-1}}",
+      "penalties(last_n=33, repeat=1.5, freq=0, present=0) -> top-k(k=10) -> top-p(p=0.5) -> min-p(p=0.125) -> "
+      "temp-ext(t=0.25) -> dist(seed=3)" },
+};
+
+/* A description without what is off ("?..."), which each order names too. */
+static void without_what_is_off(char *text)
+{
+    char *to = text;
+    for (const char *from = text + strlen("logits -> "); *from;) {
+        const char *end = strstr(from, " -> ");
+        size_t n = end ? (size_t)(end - from) + 4 : strlen(from);
+        if (*from != '?') {
+            memmove(to, from, n);
+            to += n;
+        }
+        from += n;
+    }
+    *to = 0;
+}
+
+static void test_taken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(taken); i++) {
+        char text[1024];
+        samp_settings *settings = served();
+        samp_request request;
+        int status = samp_settings_from(settings, taken[i].peer, taken[i].json, NULL, &request);
+        if (status) print_error("%s: %s\n", taken[i].json, request.error.message);
+        assert_ok(status);
+        assert_ok(request.error.status);
+        assert_text(request.field, "");
+        describe(settings, text);
+        without_what_is_off(text);
+        assert_text(text, taken[i].chain);
+        samp_settings_free(settings);
+    }
+}
+
+/* Values that no description tells. */
+static void test_members(void **state)
+{
+    (void)state;
+    samp_settings *settings = served();
+    samp_request request;
+    static const char *const json =
+        "{\"logit_bias\":[[4,false],[7,-2.5],[7,1e-3]],\"dry_sequence_breakers\":[\"\\n\",\"\\u00e9\\\"\"],\"min_"
+        "keep\":3,"
+        "\"dry_multiplier\":0,\"dry_allowed_length\":5,\"dry_base\":2,\"xtc_threshold\":0.25,\"adaptive_decay\":0.5}";
+    assert_ok(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, json, NULL, &request));
+    const samp_params *p = samp_settings_params(settings);
+    assert_num(p->n_logit_bias, 3);
+    assert_num(p->logit_bias[0].token, 4);
+    assert_same(p->logit_bias[0].bias, -INFINITY);
+    assert_num(p->logit_bias[1].token, 7);
+    assert_same(p->logit_bias[1].bias, -2.5f);
+    assert_same(p->logit_bias[2].bias, 1e-3f);
+    assert_text(p->dry_breakers[0], "\n");
+    assert_text(p->dry_breakers[1], "\xc3\xa9\"");
+    assert_null(p->dry_breakers[2]);
+    assert_num(p->min_keep, 3);
+    assert_num(p->dry_allowed_length, 5);
+    assert_num(p->dry_penalty_last_n, 64);
+    assert_same(p->dry_base, 2.0f);
+    assert_same(p->xtc_threshold, 0.25f);
+    assert_same(p->adaptive_decay, 0.5f);
+    assert_ok(samp_settings_set(settings, "logit_bias", "9+1", NULL)); /* lists go on as any others */
+    assert_ok(samp_settings_set(settings, "dry_breakers", "x", NULL));
+    assert_num(samp_settings_params(settings)->n_logit_bias, 4);
+    assert_text(samp_settings_params(settings)->dry_breakers[2], "x");
+    assert_ok(
+        samp_settings_from(settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"3\":400,\"4\":-1e30}}", NULL, &request));
+    p = samp_settings_params(settings);
+    assert_num(p->n_logit_bias, 2);
+    assert_same(p->logit_bias[0].bias, 100.0f);
+    assert_same(p->logit_bias[1].bias, -100.0f);
+    assert_null(p->dry_breakers);
+    assert_num(p->min_keep, 0); /* nothing of the request before is left */
+    samp_settings_free(settings);
+}
+
+/* What the settings keep, and what a request says beside them. */
+static void test_kept(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_peer peer;
+        const char *json;
+        bool seeded, with_prompt;
+    } c[] = {
+        { SAMP_PEER_OPENAI, "{}", false, true },
+        { SAMP_PEER_OPENAI, "{\"seed\":-1}", true, true },
+        { SAMP_PEER_OPENAI, "{\"seed\":null,\"presence_penalty\":0.5}", false, false },
+        { SAMP_PEER_OPENAI, "{\"presence_penalty\":0.0}", false, true },
+        { SAMP_PEER_VLLM, "{\"seed\":-1,\"repetition_penalty\":1.5}", false, true },
+        { SAMP_PEER_VLLM, "{\"seed\":0,\"frequency_penalty\":0.5}", true, false },
+        { SAMP_PEER_VLLM, "{\"repetition_penalty\":1,\"frequency_penalty\":0.5}", false, false },
+        { SAMP_PEER_TRANSFORMERS, "{\"repetition_penalty\":1.5}", false, true },
+        { SAMP_PEER_LLAMA_SERVER, "{\"seed\":-1}", false, true },
+        { SAMP_PEER_LLAMA_SERVER, "{\"seed\":4294967295,\"presence_penalty\":1,\"repeat_penalty\":2}", false, true },
+        { SAMP_PEER_LLAMA_SERVER, "{\"seed\":4294967296}", true, true },
+        { SAMP_PEER_OLLAMA, "{\"options\":{\"seed\":-1}}", false, true },
+        { SAMP_PEER_OLLAMA, "{\"options\":{\"seed\":42,\"presence_penalty\":1}}", true, true },
+    };
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        samp_settings *settings = served();
+        samp_request request;
+        assert_ok(samp_settings_set(settings, "rng", "mt19937", NULL));
+        assert_ok(samp_settings_set_vocab(settings, N_VOCAB, test_letters, NULL));
+        assert_ok(samp_settings_set(settings, "top_a", "0.5", NULL));
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, &request));
+        const samp_params *p = samp_settings_params(settings);
+        assert_num(request.seeded, c[i].seeded);
+        assert_num(request.with_prompt, c[i].with_prompt);
+        if (!c[i].seeded) assert_u64(p->seed, 77);
+        assert_num(p->rng, SAMP_RNG_MT19937);
+        assert_num(p->n_vocab, N_VOCAB);
+        assert_num(p->n_ctx_train, N_CTX);
+        assert_non_null(p->vocab);
+        assert_same(p->top_a, 0.0f);
+        samp_settings_free(settings);
+    }
+}
+
+/* ---- what is refused ---- */
+
+typedef struct refused_case {
+    samp_peer peer;
+    const char *json;
+    int status;
+    const char *field;
+    int column; /* of a text in one line */
+} refused_case;
+
+static const refused_case refused[] = {
+    /* no field of theirs, though one of ours or of another program */
+    { SAMP_PEER_OPENAI, "{\"top_k\":40}", SAMP_E_UNSUPPORTED, "top_k", 10 },
+    { SAMP_PEER_OPENAI, "{\"temp\":1}", SAMP_E_UNSUPPORTED, "temp", 9 },
+    { SAMP_PEER_OPENAI, "{\"\":1}", SAMP_E_UNSUPPORTED, "", 5 },
+    { SAMP_PEER_VLLM, "{\"repeat_penalty\":1.1}", SAMP_E_UNSUPPORTED, "repeat_penalty", 19 },
+    { SAMP_PEER_TRANSFORMERS, "{\"presence_penalty\":0}", SAMP_E_UNSUPPORTED, "presence_penalty", 21 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"tfs_z\":0.5}", SAMP_E_UNSUPPORTED, "tfs_z", 10 },
+    { SAMP_PEER_OLLAMA, "{\"temperature\":0.5}", SAMP_E_UNSUPPORTED, "temperature", 16 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"mirostat\":1}}", SAMP_E_UNSUPPORTED, "options.mirostat", 24 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"options\":{}}}", SAMP_E_UNSUPPORTED, "options.options", 23 },
+    { SAMP_PEER_OLLAMA, "{\"num_ctx\":5}", SAMP_E_UNSUPPORTED, "num_ctx", 12 },
+
+    /* fields of theirs that no setting means */
+    { SAMP_PEER_OPENAI, "{\"response_format\":{\"type\":\"json_object\"}}", SAMP_E_UNSUPPORTED, "response_format",
+      20 },
+    { SAMP_PEER_OPENAI, "{\"response_format\":{\"type\":\"texts\"}}", SAMP_E_UNSUPPORTED, "response_format", 20 },
+    { SAMP_PEER_OPENAI, "{\"response_format\":{\"typ\":\"text\"}}", SAMP_E_UNSUPPORTED, "response_format", 20 },
+    { SAMP_PEER_VLLM, "{\"min_tokens\":3}", SAMP_E_UNSUPPORTED, "min_tokens", 15 },
+    { SAMP_PEER_VLLM, "{\"bad_words\":[\"a\"]}", SAMP_E_UNSUPPORTED, "bad_words", 14 },
+    { SAMP_PEER_VLLM, "{\"allowed_token_ids\":[]}", SAMP_E_UNSUPPORTED, "allowed_token_ids", 22 },
+    { SAMP_PEER_VLLM, "{\"use_beam_search\":true}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
+    { SAMP_PEER_VLLM, "{\"repetition_penalty\":1.1,\"presence_penalty\":1}", SAMP_E_UNSUPPORTED, "repetition_penalty",
+      23 },
+    { SAMP_PEER_TRANSFORMERS, "{\"num_beams\":4}", SAMP_E_UNSUPPORTED, "num_beams", 14 },
+    { SAMP_PEER_TRANSFORMERS, "{\"no_repeat_ngram_size\":2}", SAMP_E_UNSUPPORTED, "no_repeat_ngram_size", 25 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"grammar\":\"root ::= x\"}", SAMP_E_UNSUPPORTED, "grammar", 12 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"json_schema\":{}}", SAMP_E_UNSUPPORTED, "json_schema", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"ignore_eos\":true}", SAMP_E_UNSUPPORTED, "ignore_eos", 15 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":[\"top_k\",\"tfs_z\"]}", SAMP_E_UNSUPPORTED, "samplers", 13 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":\"kz\"}", SAMP_E_UNSUPPORTED, "samplers", 13 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[\"word\",1]]}", SAMP_E_UNSUPPORTED, "logit_bias", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":{\"1\":1,\"word\":1}}", SAMP_E_UNSUPPORTED, "logit_bias", 29 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"adaptive_target\":0.3}", SAMP_E_UNSUPPORTED, "adaptive_target", 20 },
+    { SAMP_PEER_OLLAMA, "{\"format\":\"json\"}", SAMP_E_UNSUPPORTED, "format", 11 },
+    { SAMP_PEER_OLLAMA, "{\"format\":{\"type\":\"object\"}}", SAMP_E_UNSUPPORTED, "format", 11 },
+
+    /* values that they refuse */
+    { SAMP_PEER_OPENAI, "{\"temperature\":2.1}", SAMP_E_RANGE, "temperature", 16 },
+    { SAMP_PEER_OPENAI, "{\"top_p\":-0.1}", SAMP_E_RANGE, "top_p", 10 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":101}}", SAMP_E_RANGE, "logit_bias", 20 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"5000000000\":1}}", SAMP_E_RANGE, "logit_bias", 29 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"500\":1}}", SAMP_E_RANGE, "logit_bias", 15 },
+    { SAMP_PEER_OPENAI, "{\"seed\":18446744073709551616}", SAMP_E_RANGE, "seed", 9 },
+    { SAMP_PEER_VLLM, "{\"top_p\":0}", SAMP_E_RANGE, "top_p", 10 },
+    { SAMP_PEER_VLLM, "{\"top_k\":-2}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_VLLM, "{\"top_k\":2147483648}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_VLLM, "{\"top_k\":18446744073709551615}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[18446744073709551615,1]]}", SAMP_E_RANGE, "logit_bias", 16 },
+    { SAMP_PEER_VLLM, "{\"repetition_penalty\":0}", SAMP_E_RANGE, "repetition_penalty", 23 },
+    { SAMP_PEER_VLLM, "{\"presence_penalty\":-2.5}", SAMP_E_RANGE, "presence_penalty", 21 },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"temperature\":0}", SAMP_E_RANGE, "temperature", 33 },
+    { SAMP_PEER_TRANSFORMERS, "{\"top_k\":-1}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_TRANSFORMERS, "{\"typical_p\":0}", SAMP_E_RANGE, "typical_p", 14 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"adaptive_decay\":1}", SAMP_E_RANGE, "adaptive_decay", 19 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"repeat_last_n\":-2}", SAMP_E_RANGE, "repeat_last_n", 18 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[]}", SAMP_E_RANGE, "dry_sequence_breakers", 26 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[\"a\",\"\"]}", SAMP_E_RANGE, "dry_sequence_breakers", 31 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[\"a\\u0000\"]}", SAMP_E_RANGE, "dry_sequence_breakers",
+      27 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_multiplier\":0.5}", SAMP_E_NULL, "vocab", 1 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":1e30}", SAMP_E_RANGE, "temperature", 16 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"temperature\":1e30}}", SAMP_E_RANGE, "options.temperature", 27 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"repeat_penalty\":0}}", SAMP_E_RANGE, "options.repeat_penalty", 30 },
+    { (samp_peer)5, "{}", SAMP_E_RANGE, "", 0 },
+    { (samp_peer)-1, "{}", SAMP_E_RANGE, "", 0 },
+
+    /* other types of values, and what is no JSON */
+    { SAMP_PEER_OPENAI, "{\"temperature\":\"1\"}", SAMP_E_FORMAT, "temperature", 16 },
+    { SAMP_PEER_OPENAI, "{\"temperature\":true}", SAMP_E_FORMAT, "temperature", 16 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":[[1,2]]}", SAMP_E_FORMAT, "logit_bias", 15 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"a\":2}}", SAMP_E_FORMAT, "logit_bias", 20 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"\":2}}", SAMP_E_FORMAT, "logit_bias", 19 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":false}}", SAMP_E_FORMAT, "logit_bias", 20 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1,\"2\":[]}}", SAMP_E_FORMAT, "logit_bias", 26 },
+    { SAMP_PEER_OPENAI, "{\"seed\":1.5}", SAMP_E_FORMAT, "seed", 9 },
+    { SAMP_PEER_VLLM, "{\"top_k\":1e2}", SAMP_E_FORMAT, "top_k", 10 },
+    { SAMP_PEER_VLLM, "{\"top_k\":40.5}", SAMP_E_FORMAT, "top_k", 10 },
+    { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":1}", SAMP_E_FORMAT, "do_sample", 14 },
+    { SAMP_PEER_TRANSFORMERS, "{\"suppress_tokens\":{\"1\":1}}", SAMP_E_FORMAT, "suppress_tokens", 20 },
+    { SAMP_PEER_TRANSFORMERS, "{\"suppress_tokens\":[1,\"2\"]}", SAMP_E_FORMAT, "suppress_tokens", 23 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[1,true]]}", SAMP_E_FORMAT, "logit_bias", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[1,2,3]]}", SAMP_E_FORMAT, "logit_bias", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[1]}", SAMP_E_FORMAT, "logit_bias", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":[1]}", SAMP_E_FORMAT, "samplers", 14 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"samplers\":{}}", SAMP_E_FORMAT, "samplers", 13 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":\"a\"}", SAMP_E_FORMAT, "dry_sequence_breakers", 26 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[3]}", SAMP_E_FORMAT, "dry_sequence_breakers", 27 },
+    { SAMP_PEER_OLLAMA, "{\"options\":[]}", SAMP_E_FORMAT, "options", 12 },
+    { SAMP_PEER_VLLM, "{\"min_tokens\":false}", SAMP_E_UNSUPPORTED, "min_tokens", 15 },
+    { SAMP_PEER_VLLM, "{\"min_tokens\":[]}", SAMP_E_UNSUPPORTED, "min_tokens", 15 },
+    { SAMP_PEER_VLLM, "{\"min_tokens\":\"0\"}", SAMP_E_UNSUPPORTED, "min_tokens", 15 },
+    { SAMP_PEER_VLLM, "{\"min_tokens\":1e999}", SAMP_E_UNSUPPORTED, "min_tokens", 15 },
+    { SAMP_PEER_VLLM, "{\"use_beam_search\":true}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
+    { SAMP_PEER_VLLM, "{\"use_beam_search\":0}", SAMP_E_UNSUPPORTED, "use_beam_search", 20 },
+    { SAMP_PEER_VLLM, "{\"bad_words\":\"a\"}", SAMP_E_UNSUPPORTED, "bad_words", 14 },
+    { SAMP_PEER_VLLM, "{\"response_format\":{\"type\":1}}", SAMP_E_UNSUPPORTED, "response_format", 20 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":[]}", SAMP_E_FORMAT, "logit_bias", 15 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":1}", SAMP_E_FORMAT, "logit_bias", 15 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[-1,1]]}", SAMP_E_RANGE, "logit_bias", 16 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[1,1],[-1,1],[2,1]]}", SAMP_E_RANGE, "logit_bias", 22 },
+    { SAMP_PEER_OPENAI, "{\"logit_bias\":{\"00000000000000000000000000000000000000000000000000000000000000001\":1}}",
+      SAMP_E_FORMAT, "logit_bias", 84 },
+    { SAMP_PEER_LLAMA_SERVER,
+      "{\"logit_bias\":{\"00000000000000000000000000000000000000000000000000000000000000001\":1}}",
+      SAMP_E_UNSUPPORTED, "logit_bias", 84 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[\"a\\u0000b\"]}", SAMP_E_RANGE, "dry_sequence_breakers",
+      27 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"dry_sequence_breakers\":[\"a\",\"\"]}", SAMP_E_RANGE, "dry_sequence_breakers", 31 },
+    { SAMP_PEER_OPENAI, "[]", SAMP_E_FORMAT, "", 1 },
+    { SAMP_PEER_OPENAI, "", SAMP_E_FORMAT, "", 1 },
+    { SAMP_PEER_OPENAI, "{\"top_p\":.5}", SAMP_E_FORMAT, "", 10 },
+    { SAMP_PEER_OPENAI, "{\"top_p\":1,\"top_p\":1}", SAMP_E_FORMAT, "", 12 },
+    { SAMP_PEER_OPENAI, "{\"top_p\":1} x", SAMP_E_FORMAT, "", 13 },
+};
+
+/* Settings with lists and numbers of their own, which are the same to the last byte behind an error. */
+static samp_settings *with_values(void)
+{
+    samp_settings *settings = served();
+    assert_ok(samp_settings_set(settings, "logit_bias", "1+2,3-inf", NULL));
+    assert_ok(samp_settings_set(settings, "dry_breakers", "ab", NULL));
+    assert_ok(samp_settings_set(settings, "order", "kt", NULL));
+    assert_ok(samp_settings_set(settings, "top_p", "0.125", NULL));
+    return settings;
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    samp_settings *settings = with_values();
+    samp_params before = *samp_settings_params(settings);
+    for (size_t i = 0; i < TEST_COUNT(refused); i++) {
+        const refused_case *c = &refused[i];
+        samp_request request;
+        int status = samp_settings_from(settings, c->peer, c->json, NULL, &request);
+        if (status != c->status) print_error("%s: %s\n", c->json, request.error.message);
+        assert_status(status, c->status);
+        assert_num(request.error.status, status);
+        if (strcmp(request.field, c->field) || (int)request.error.column != c->column) print_error("%s\n", c->json);
+        assert_text(request.field, c->field);
+        assert_num(request.error.column, c->column);
+        assert_num(request.error.line, c->column > 0);
+        assert_true(c->column == 0 || request.error.message[0]);
+        assert_memory_equal(samp_settings_params(settings), &before, sizeof before);
+        assert_status(samp_settings_from(settings, c->peer, c->json, NULL, NULL), c->status);
+    }
+    assert_status(samp_settings_from(NULL, SAMP_PEER_VLLM, "{}", NULL, NULL), SAMP_E_NULL);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, NULL, NULL, NULL), SAMP_E_NULL);
+    samp_settings_free(settings);
+}
+
+/* What the settings must have before: a vocabulary's size, and a vocabulary. */
+static void test_settings_first(void **state)
+{
+    (void)state;
+    samp_settings *settings = samp_settings_new();
+    samp_request request;
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request),
+                  SAMP_E_RANGE);
+    assert_text(request.field, "n_vocab");
+    assert_status(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, "{\"mirostat\":1}", NULL, &request),
+                  SAMP_E_RANGE);
+    assert_text(request.field, "n_vocab");
+    assert_ok(samp_settings_set_vocab(settings, 50, test_letters, NULL));
+    assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"logit_bias\":{\"1\":1}}", NULL, &request));
+    assert_ok(samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, "{\"mirostat\":1,\"dry_multiplier\":1}", NULL,
+                                 &request));
+    samp_settings_free(settings);
+}
+
+/* The caller sees to some fields itself: whatever they say. */
+static void test_handled(void **state)
+{
+    (void)state;
+#define LONG_NAME "x_a_name_that_is_longer_than_what_samp_request_has_room_for_in_its_field"
+    static const char *const mine[] = {
+        "response_format", "request_tag", "options.top_k", "top_kk", LONG_NAME, NULL
+    };
+    static const char *const one = "{\"response_format\":{\"type\":\"json_object\"},\"request_tag\":5,\"top_p\":0.5}";
+    samp_settings *settings = served();
+    samp_request request;
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, one, NULL, &request), SAMP_E_UNSUPPORTED);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, one, mine, &request));
+    assert_same(samp_settings_params(settings)->top_p, 0.5f);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"top_k\":\"?\"}}", mine, &request));
+    assert_num(samp_settings_params(settings)->top_k, 40);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_k\":\"?\"}", mine, &request), SAMP_E_FORMAT);
+    assert_ok(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"" LONG_NAME "\":1}", mine, &request));
+    assert_status(
+        samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"" LONG_NAME "\":1}}", mine, &request),
+        SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"top_kk\":1}}", mine, &request),
+                  SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kkk\":1}", mine, &request),
+                  SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kk\\u0000\":1}", mine, &request),
+                  SAMP_E_UNSUPPORTED);
+    samp_settings_free(settings);
+}
+
+/* ---- texts of any kind ---- */
+
+/* Each beginning of a request is none, and each with a byte changed gives a status or settings that are good. */
+static void test_broken_texts(void **state)
+{
+    (void)state;
+    source rng = source_stream(31);
+    samp_settings *settings = served();
+    for (size_t i = 0; i < TEST_COUNT(taken); i++) {
+        char text[1024];
+        size_t n = strlen(taken[i].json);
+        memcpy(text, taken[i].json, n + 1);
+        for (size_t k = n; k-- > 0;) {
+            text[k] = 0;
+            int status = samp_settings_from(settings, taken[i].peer, text, NULL, NULL);
+            if (status != SAMP_E_FORMAT) assert_true(strspn(text + strlen(text) - 1, "}")); /* space was cut off */
+        }
+        for (int round = 0; round < rounds(400); round++) {
+            samp_request request;
+            memcpy(text, taken[i].json, n + 1);
+            text[below(&rng, n)] = "\"{}[],:0129.-eEaut\\ \x80"[below(&rng, 21)];
+            int status = samp_settings_from(settings, taken[i].peer, text, NULL, &request);
+            assert_num(request.error.status, status);
+            assert_true(memchr(request.field, 0, sizeof request.field) != NULL);
+            if (status == SAMP_OK) assert_ok(samp_check_params(samp_settings_params(settings), NULL));
+        }
+    }
+    samp_settings_free(settings);
+}
+
+/* A name longer than there is room for, an order longer than anyone needs, and brackets without end. */
+static void test_long_texts(void **state)
+{
+    (void)state;
+    enum { LONG = 5000 };
+    char *text = (char *)malloc(2 * LONG + 100);
+    samp_settings *settings = served();
+    samp_request request;
+    memcpy(text, "{\"", 2);
+    memset(text + 2, 'n', LONG);
+    memcpy(text + 2 + LONG, "\":1}", 5);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, text, NULL, &request), SAMP_E_UNSUPPORTED);
+    assert_num(strlen(request.field), sizeof request.field - 1);
+    for (int n = 63; n <= 66; n++) {
+        memcpy(text, "{\"samplers\":\"", 13);
+        memset(text + 13, 't', (size_t)n);
+        memcpy(text + 13 + n, "\"}", 3);
+        int status = samp_settings_from(settings, SAMP_PEER_LLAMA_SERVER, text, NULL, &request);
+        assert_status(status, n <= 64 ? SAMP_OK : SAMP_E_RANGE);
+    }
+    memset(text, '[', LONG);
+    text[LONG] = 0;
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, text, NULL, &request), SAMP_E_RANGE);
+    samp_settings_free(settings);
+    free(text);
+}
+
+/* ---- what fields mean: each program's own definition, in double ---- */
+
+enum { N = N_VOCAB, N_TEXT = 200 };
+
+/* Candidates by id; slack moves each cut by that part of it, to tell whether a difference is one of rounding. */
+typedef struct candidates {
+    double logit[N], p[N], slack;
+    bool kept[N];
+} candidates;
+
+/* What a request asks for, in the program's own terms; what it has not is neutral. */
+typedef struct wish {
+    double temp, top_p, min_p, typical_p, sigma, dyn_range, dyn_exponent, repeat, freq, present, epsilon, eta;
+    int top_k, last_n;
+    const char *samplers; /* llama-server's */
+    samp_token biased;
+    double bias;
+} wish;
+
+static void softmax(candidates *c)
+{
+    double max = -INFINITY, sum = 0;
+    for (int i = 0; i < N; i++)
+        if (c->kept[i] && c->logit[i] > max) max = c->logit[i];
+    for (int i = 0; i < N; i++) sum += c->p[i] = c->kept[i] ? exp(c->logit[i] - max) : 0;
+    for (int i = 0; i < N; i++) c->p[i] /= sum;
+}
+
+static const candidates *sorting;
+static int by_p(const void *a, const void *b)
+{
+    double x = sorting->p[*(const int *)a], y = sorting->p[*(const int *)b];
+    return x > y ? -1 : x < y;
+}
+static int by_key(const void *a, const void *b)
+{
+    double x = sorting->logit[*(const int *)a], y = sorting->logit[*(const int *)b];
+    return x < y ? -1 : x > y;
+}
+
+/* ids in order of probability, the largest first -> how many are kept */
+static int in_order(candidates *c, int *id)
+{
+    int n = 0;
+    softmax(c);
+    for (int i = 0; i < N; i++)
+        if (c->kept[i]) id[n++] = i;
+    sorting = c;
+    qsort(id, (size_t)n, sizeof *id, by_p);
+    return n;
+}
+
+static void ref_temperature(candidates *c, double t)
+{
+    for (int i = 0; i < N; i++) c->logit[i] /= t;
+}
+
+static void ref_top_k(candidates *c, int k)
+{
+    int id[N], n = in_order(c, id);
+    for (int i = k; k > 0 && i < n; i++) c->kept[id[i]] = false;
+}
+
+/* vLLM and transformers: from the least likely up, drop while the sum is at most 1 - p, but for the last. */
+static void ref_top_p_from_below(candidates *c, double p)
+{
+    int id[N], n = in_order(c, id);
+    double sum = 0;
+    p *= 1 + c->slack;
+    if (p >= 1) return;
+    for (int i = n - 1; i > 0; i--) {
+        sum += c->p[id[i]];
+        if (sum <= 1 - p) c->kept[id[i]] = false;
+    }
+}
+
+/* llama.cpp: from the most likely down, stop when the sum reaches p. */
+static void ref_top_p_from_above(candidates *c, double p)
+{
+    int id[N], n = in_order(c, id), i = 0;
+    double sum = 0;
+    p *= 1 + c->slack;
+    if (p >= 1) return;
+    while (i < n && sum < p) sum += c->p[id[i++]];
+    for (i = i ? i : 1; i < n; i++) c->kept[id[i]] = false;
+}
+
+static void ref_min_p(candidates *c, double p)
+{
+    int id[N], n = in_order(c, id);
+    for (int i = 1; i < n; i++)
+        if (c->p[id[i]] < p * (1 + c->slack) * c->p[id[0]]) c->kept[id[i]] = false;
+}
+
+/* By distance of -ln p from the entropy, the smallest set whose sum is no less than p (transformers), or above it
+   (llama.cpp): the same but where a sum is p exactly. */
+static void ref_typical(candidates *c, double p)
+{
+    int id[N], n = in_order(c, id), i = 0;
+    double entropy = 0, sum = 0;
+    candidates far = *c;
+    p *= 1 + c->slack;
+    if (p >= 1) return;
+    for (int k = 0; k < n; k++) entropy -= c->p[id[k]] * log(c->p[id[k]]);
+    for (int k = 0; k < n; k++) far.logit[id[k]] = fabs(-log(c->p[id[k]]) - entropy);
+    sorting = &far;
+    qsort(id, (size_t)n, sizeof *id, by_key);
+    while (i < n && sum < p) sum += c->p[id[i++]];
+    for (i = i ? i : 1; i < n; i++) c->kept[id[i]] = false;
+}
+
+/* What is below epsilon goes, or with eta below the smaller one of it and sqrt(epsilon) e^-H; the likeliest stays. */
+static void ref_epsilon(candidates *c, double epsilon, bool eta)
+{
+    int id[N], n = in_order(c, id);
+    double entropy = 0;
+    for (int k = 0; k < n; k++) entropy -= c->p[id[k]] * log(c->p[id[k]]);
+    if (eta) epsilon = fmin(epsilon, sqrt(epsilon) * exp(-entropy));
+    for (int k = 1; k < n; k++)
+        if (c->p[id[k]] < epsilon * (1 + c->slack)) c->kept[id[k]] = false;
+}
+
+static void ref_sigma(candidates *c, double n_sigma)
+{
+    double sum = 0, squares = 0, max = -INFINITY, n = 0;
+    if (n_sigma <= 0) return;
+    for (int i = 0; i < N; i++)
+        if (c->kept[i]) sum += c->logit[i], n++;
+    for (int i = 0; i < N; i++) {
+        if (!c->kept[i]) continue;
+        squares += (c->logit[i] - sum / n) * (c->logit[i] - sum / n);
+        max = fmax(max, c->logit[i]);
+    }
+    for (int i = 0; i < N; i++)
+        if (c->logit[i] < max - n_sigma * (1 + c->slack) * sqrt(squares / n)) c->kept[i] = false;
+}
+
+static void ref_dynamic(candidates *c, double t, double range, double exponent)
+{
+    double entropy = 0, low = fmax(0, t - range), n = 0;
+    if (range <= 0) {
+        ref_temperature(c, t);
+        return;
+    }
+    softmax(c);
+    for (int i = 0; i < N; i++)
+        if (c->kept[i]) entropy -= c->p[i] * log(c->p[i]), n++;
+    if (n > 1) ref_temperature(c, low + (t + range - low) * pow(entropy / log(n), exponent));
+}
+
+/* The penalties of vLLM and of OpenAI: what is repeated counts in `all` of a text, how often in what was generated. */
+static void ref_penalties(candidates *c, const wish *w, const int *all, const int *generated)
+{
+    for (int i = 0; i < N; i++) {
+        if (all[i]) c->logit[i] = c->logit[i] > 0 ? c->logit[i] / w->repeat : c->logit[i] * w->repeat;
+        c->logit[i] -= w->freq * generated[i];
+        if (generated[i]) c->logit[i] -= w->present;
+    }
+}
+
+static void count(int *counts, const samp_token *text, int n)
+{
+    memset(counts, 0, N * sizeof *counts);
+    for (int i = 0; i < n; i++) counts[text[i]]++;
+}
+
+/* What is left of a row behind a text whose first n_prompt tokens are the prompt. */
+static void reference(samp_peer peer, const wish *w, const samp_token *text, int n_prompt, int n, candidates *c)
+{
+    int all[N], generated[N], last[N];
+    int from = w->last_n < 0 || w->last_n > n ? 0 : n - w->last_n;
+    count(all, text, n);
+    count(generated, text + n_prompt, n - n_prompt);
+    count(last, text + from, n - from);
+    c->logit[w->biased] += w->bias;
+    switch (peer) {
+        case SAMP_PEER_OPENAI:
+            ref_penalties(c, w, generated, generated);
+            ref_temperature(c, w->temp);
+            ref_top_p_from_below(c, w->top_p);
+            break;
+        case SAMP_PEER_VLLM:
+            ref_penalties(c, w, all, generated);
+            ref_temperature(c, w->temp);
+            ref_min_p(c, w->min_p);
+            ref_top_k(c, w->top_k);
+            ref_top_p_from_below(c, w->top_p);
+            break;
+        case SAMP_PEER_TRANSFORMERS:
+            ref_penalties(c, w, all, generated);
+            ref_temperature(c, w->temp);
+            ref_top_k(c, w->top_k);
+            ref_top_p_from_below(c, w->top_p);
+            ref_min_p(c, w->min_p);
+            ref_typical(c, w->typical_p);
+            ref_epsilon(c, w->epsilon, false);
+            ref_epsilon(c, w->eta, true);
+            break;
+        default: /* llama-server, and Ollama, which asks it */
+            for (const char *s = w->samplers; *s; s++) {
+                if (*s == 'e') ref_penalties(c, w, last, last);
+                if (*s == 's') ref_sigma(c, w->sigma);
+                if (*s == 'k') ref_top_k(c, w->top_k);
+                if (*s == 'y') ref_typical(c, w->typical_p);
+                if (*s == 'p') ref_top_p_from_above(c, w->top_p);
+                if (*s == 'm') ref_min_p(c, w->min_p);
+                if (*s == 't') ref_dynamic(c, w->temp, w->dyn_range, w->dyn_exponent);
+            }
+    }
+    softmax(c);
+}
+
+/* A float that a text has exactly, so that both sides start from the same. */
+static double some(source *rng, double lo, double hi) { return floor((lo + (hi - lo) * uniform(rng)) * 64) / 64; }
+
+static wish some_wish(source *rng, samp_peer peer, char *letters)
+{
+    wish w = { 1, 1, 0, 1, -1, 0, 1, 1, 0, 0, 0, 0, 0, -1, "", 3, 0 };
+    bool repeats = percent(rng, 50);
+    w.temp = some(rng, 0.25, 2);
+    w.top_p = percent(rng, 60) ? some(rng, 0.1, 1) + 1.0 / 64 : 1;
+    if (w.top_p > 1) w.top_p = 1;
+    if (peer != SAMP_PEER_OPENAI) {
+        w.top_k = percent(rng, 60) ? (int)below(rng, 100) + 1 : 0;
+        w.min_p = percent(rng, 50) ? some(rng, 0, 0.5) : 0;
+        if (repeats) w.repeat = some(rng, 0.5, 2);
+    }
+    if (peer != SAMP_PEER_TRANSFORMERS && !(peer == SAMP_PEER_VLLM && repeats)) {
+        w.freq = some(rng, -1, 2);
+        w.present = some(rng, -1, 2);
+    }
+    if (peer >= SAMP_PEER_TRANSFORMERS && percent(rng, 50)) w.typical_p = some(rng, 0.25, 1);
+    if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.epsilon = some(rng, 0, 0.25);
+    if (peer == SAMP_PEER_TRANSFORMERS && percent(rng, 30)) w.eta = some(rng, 0, 0.5);
+    if (peer >= SAMP_PEER_LLAMA_SERVER) w.last_n = percent(rng, 50) ? (int)below(rng, 100) : -1;
+    w.samplers = "ekypmt";
+    if (peer == SAMP_PEER_LLAMA_SERVER) {
+        w.sigma = percent(rng, 50) ? some(rng, 0.5, 3) : -1;
+        w.dyn_range = percent(rng, 50) ? some(rng, 0, 0.5) : 0;
+        w.dyn_exponent = some(rng, 0.5, 2);
+        memcpy(letters, "eskypmt", 8);
+        for (int i = 6; i > 0; i--) {
+            int j = (int)below(rng, (uint64_t)i + 1);
+            char t = letters[i];
+            letters[i] = letters[j];
+            letters[j] = t;
+        }
+        letters[1 + below(rng, 7)] = 0;
+        w.samplers = letters;
+    }
+    if (peer < SAMP_PEER_TRANSFORMERS || peer == SAMP_PEER_LLAMA_SERVER) w.bias = some(rng, -4, 4);
+    return w;
+}
+
+/* The same wish as a request. */
+static void spell(const wish *w, samp_peer peer, char *json, size_t size)
+{
+    static const char *const repeat_names[] = { "", "repetition_penalty", "repetition_penalty", "repeat_penalty",
+                                                "repeat_penalty" };
+    const char *comma = ",\n  ";
+    int n = snprintf(json, size, "%s{\"temperature\": %.17g",
+                     peer == SAMP_PEER_OLLAMA ? "{\"model\": \"m\", \"options\": " : "", w->temp);
+#define ADD(...) n += snprintf(json + n, size - (size_t)n, __VA_ARGS__)
+    ADD("%s\"top_p\": %.17g", comma, w->top_p);
+    if (peer != SAMP_PEER_OPENAI) {
+        ADD("%s\"top_k\": %d", comma, w->top_k);
+        ADD("%s\"min_p\": %.17g", comma, w->min_p);
+        ADD("%s\"%s\": %.17g", comma, repeat_names[peer], w->repeat);
+    }
+    if (peer != SAMP_PEER_TRANSFORMERS)
+        ADD("%s\"frequency_penalty\": %.17g,\"presence_penalty\": %.17g", comma, w->freq, w->present);
+    if (peer >= SAMP_PEER_TRANSFORMERS) ADD("%s\"typical_p\": %.17g", comma, w->typical_p);
+    if (peer == SAMP_PEER_TRANSFORMERS)
+        ADD("%s\"do_sample\": true,\"epsilon_cutoff\": %.17g,\"eta_cutoff\": %.17g", comma, w->epsilon, w->eta);
+    if (peer >= SAMP_PEER_LLAMA_SERVER) ADD("%s\"repeat_last_n\": %d", comma, w->last_n);
+    if (peer == SAMP_PEER_LLAMA_SERVER)
+        ADD("%s\"top_n_sigma\": %.17g, \"dynatemp_range\": %.17g, \"dynatemp_exponent\": %.17g, \"samplers\": \"%s\"",
+            comma, w->sigma, w->dyn_range, w->dyn_exponent, w->samplers);
+    if (w->bias != 0) ADD("%s\"logit_bias\": {\"%d\": %.17g}", comma, w->biased, w->bias);
+    ADD(peer == SAMP_PEER_OLLAMA ? "}}" : "}");
+#undef ADD
+    assert_true((size_t)n < size);
+}
+
+/* What the chain of a request leaves of the row, behind the same text. */
+static void ours(samp_peer peer, const char *json, const samp_token *text, int n_prompt, int n, const float *row,
+                 candidates *c)
+{
+    samp_settings *settings = served();
+    samp_request request;
+    int status = samp_settings_from(settings, peer, json, NULL, &request);
+    if (status) print_error("%s: %s: %s\n", json, request.field, request.error.message);
+    assert_ok(status);
+    samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), &status);
+    assert_ok(status);
+    for (int i = request.with_prompt ? 0 : n_prompt; i < n; i++) assert_ok(samp_accept(chain, text[i]));
+    samp_free(samp_chain_remove(chain, samp_chain_n(chain) - 1)); /* what selects */
+    static samp_token_data data[N];
+    samp_token_data_array cur = test_array(data, row, N);
+    assert_ok(samp_apply(chain, &cur));
+    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < cur.size; i++) {
+        c->logit[cur.data[i].id] = (double)cur.data[i].logit;
+        c->kept[cur.data[i].id] = cur.data[i].logit > -INFINITY;
+    }
+    softmax(c);
+    samp_free(chain);
+    samp_settings_free(settings);
+}
+
+static bool same_set(const candidates *a, const candidates *b) { return !memcmp(a->kept, b->kept, sizeof a->kept); }
+
+static void test_meanings(void **state)
+{
+    (void)state;
+    static candidates mine, theirs;
+    for (int peer = 0; peer < N_PEERS; peer++) {
+        source rng = source_stream(40 + (uint64_t)peer);
+        int n_rounds = rounds(2000), forgiven = 0, cut = 0;
+        for (int round = 0; round < n_rounds; round++) {
+            float row[N];
+            samp_token text[N_TEXT];
+            char json[1024], letters[8];
+            int n = (int)below(&rng, N_TEXT + 1), n_prompt = (int)below(&rng, (uint64_t)n + 1);
+            const float *real = real_rows[below(&rng, REAL_ROWS)] + below(&rng, REAL_WIDTH - N + 1);
+            for (int i = 0; i < N; i++) row[i] = real[i] + (float)(1e-3 * normal(&rng)); /* f16's ties would decide */
+            for (int i = 0; i < n; i++) text[i] = (samp_token)below(&rng, percent(&rng, 50) ? 20 : N);
+            wish w = some_wish(&rng, (samp_peer)peer, letters);
+            spell(&w, (samp_peer)peer, json, sizeof json);
+            ours((samp_peer)peer, json, text, n_prompt, n, row, &mine);
+            bool same = false;
+            for (int side = 0; side < 3 && !same; side++) {
+                forgiven += side == 1;
+                for (int i = 0; i < N; i++) theirs.logit[i] = (double)row[i], theirs.kept[i] = true;
+                theirs.slack = side == 0 ? 0 : side == 1 ? 3e-5 : -3e-5;
+                reference((samp_peer)peer, &w, text, n_prompt, n, &theirs);
+                same = same_set(&mine, &theirs);
+            }
+            int kept = 0;
+            for (int i = 0; i < N; i++) kept += mine.kept[i];
+            cut += kept < N;
+            if (!same) print_error("%s\n%s\n", peer_names[peer], json);
+            assert_true(same);
+            for (int i = 0; i < N; i++)
+                if (fabs(mine.p[i] - theirs.p[i]) > 1e-4 * theirs.p[i] + 1e-12) {
+                    print_error("%s\n%s\n", peer_names[peer], json);
+                    assert_near(mine.p[i], theirs.p[i], 1e-4 * theirs.p[i]);
+                }
+        }
+        assert_true(forgiven <= 1 + n_rounds / 100);
+        assert_true(cut > n_rounds / 3);
+    }
+}
+
+/* Greedy is the largest logit behind the penalties, whatever truncates. */
+static void test_greedy(void **state)
+{
+    (void)state;
+    static const char *const json[N_PEERS] = {
+        "{\"temperature\":0,\"presence_penalty\":2}",
+        "{\"temperature\":0,\"presence_penalty\":2,\"top_k\":3,\"min_p\":0.5}",
+        "{\"repetition_penalty\":1.5,\"typical_p\":0.2}",
+        "{\"temperature\":0,\"presence_penalty\":2,\"repeat_last_n\":10}",
+        "{\"options\":{\"temperature\":0,\"presence_penalty\":2}}",
+    };
+    for (int peer = 0; peer < N_PEERS; peer++) {
+        float row[N] = { 0 };
+        row[5] = 3.0f;
+        row[6] = 2.5f;
+        row[7] = 2.0f;
+        samp_settings *settings = served();
+        assert_ok(samp_settings_from(settings, (samp_peer)peer, json[peer], NULL, NULL));
+        samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
+        assert_num(samp_sample(chain, row, N), 5);
+        assert_num(samp_sample(chain, row, N), 6); /* 3 is 1, or 2 of a penalty that divides */
+        samp_free(chain);
+        samp_settings_free(settings);
+    }
+}
+
+/* ---- named after what users of those programs complain of ---- */
+
+/* A penalty that a request sets is felt, with the weight that the program gives it, or the request is refused. */
+static void penalties_are_not_ignored(void **state)
+{
+    (void)state;
+    static const char *const json[N_PEERS] = {
+        "{\"frequency_penalty\":1.5}",
+        "{\"frequency_penalty\":1.5}",
+        "{\"do_sample\":true,\"top_k\":0,\"repetition_penalty\":2}",
+        "{\"frequency_penalty\":1.5,\"top_k\":0,\"top_p\":1,\"min_p\":0,\"temperature\":1}",
+        "{\"options\":{\"frequency_penalty\":1.5,\"top_k\":0,\"top_p\":1,\"temperature\":1}}",
+    };
+    for (int peer = 0; peer < N_PEERS; peer++) {
+        float row[N];
+        static const samp_token text[3] = { 9, 9, 9 };
+        candidates c;
+        for (int i = 0; i < N; i++) row[i] = 3.0f;
+        ours((samp_peer)peer, json[peer], text, 0, 3, row, &c);
+        double gone = peer == SAMP_PEER_TRANSFORMERS ? 1.5 : 4.5;
+        assert_near(log(c.p[8] / c.p[9]), gone, 1e-5);
+    }
+    samp_settings *settings = served();
+    samp_request request;
+    assert_status(
+        samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"penalize_newline\":true}}", NULL, &request),
+        SAMP_E_UNSUPPORTED);
+    assert_text(request.field, "options.penalize_newline");
+    samp_settings_free(settings);
+}
+
+/* Of tokens as likely as the k-th transformers keep all, llama-server and Ollama some; here it is the smaller ids. */
+static void ties_at_top_k(void **state)
+{
+    (void)state;
+    static const char *const json[N_PEERS] = {
+        NULL, /* it has no top_k */
+        "{\"top_k\":3}",
+        "{\"do_sample\":true,\"top_k\":3}",
+        "{\"samplers\":\"k\",\"top_k\":3}",
+        "{\"options\":{\"top_k\":3,\"top_p\":1}}",
+    };
+    for (int peer = 1; peer < N_PEERS; peer++) {
+        float row[N] = { 0 };
+        candidates c;
+        row[20] = 3.0f;
+        for (int i = 11; i < 16; i++) row[i] = 2.0f;
+        ours((samp_peer)peer, json[peer], NULL, 0, 0, row, &c);
+        int last = peer == SAMP_PEER_TRANSFORMERS ? 15 : 12;
+        for (int i = 0; i < N; i++) assert_num(c.kept[i], i == 20 || (i >= 11 && i <= last));
+    }
+}
+
+/* Several samples of one request have seeds of their own: as many texts as samples, the same ones each time. */
+static void samples_of_one_seed_differ(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 32, LENGTH = 12 };
+    samp_token text[2][SAMPLES][LENGTH];
+    float row[N];
+    test_row(row, N, 50, 1.0, 0);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < SAMPLES; i++) {
+            samp_settings *settings = served();
+            assert_ok(samp_settings_from(settings, SAMP_PEER_OPENAI, "{\"seed\":1234,\"n\":32}", NULL, NULL));
+            samp_params p = *samp_settings_params(settings);
+            p.seed = samp_child_seed(p.seed, (uint64_t)i);
+            samp_sampler *chain = samp_chain_from_params(&p, NULL);
+            for (int k = 0; k < LENGTH; k++) text[again][i][k] = samp_sample(chain, row, N);
+            samp_free(chain);
+            samp_settings_free(settings);
+        }
+    assert_memory_equal(text[0], text[1], sizeof text[0]);
+    for (int i = 0; i < SAMPLES; i++)
+        for (int j = 0; j < i; j++) assert_memory_not_equal(text[0][i], text[0][j], sizeof text[0][0]);
+}
+
+/* ---- child seeds ---- */
+
+/* What the comment says: Philox's first two words. A part of the contract, so also as numbers. */
+static void test_child_seed(void **state)
+{
+    (void)state;
+    source rng = source_stream(51);
+    for (int round = 0; round < 1000; round++) {
+        uint64_t seed = choose(&rng, 8), i = choose(&rng, 8);
+        uint32_t counter[4] = { (uint32_t)i, (uint32_t)(i >> 32), UINT32_MAX, 0 }, out[4];
+        uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+        inside_philox(counter, key, out);
+        assert_u64(samp_child_seed(seed, i), (uint64_t)out[1] << 32 | out[0]);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* No two of many are alike: of one seed, of neighbouring seeds, of children's children. */
+static void test_child_seeds_collide_nowhere(void **state)
+{
+    (void)state;
+    const size_t many = quickest() ? 1 << 12 : 1 << 18;
+    uint64_t *seeds = (uint64_t *)malloc(4 * many * sizeof *seeds);
+    for (uint64_t i = 0; i < many; i++) {
+        seeds[i] = samp_child_seed(0, i);
+        seeds[many + i] = samp_child_seed(1, i);
+        seeds[2 * many + i] = samp_child_seed(i + 2, 0);
+        seeds[3 * many + i] = samp_child_seed(samp_child_seed(0, i), 0);
+    }
+    qsort(seeds, 4 * many, sizeof *seeds, by_number);
+    for (size_t i = 1; i < 4 * many; i++) assert_true(seeds[i] != seeds[i - 1]);
+    free(seeds);
+}
+
+/* Draws of siblings, of parent and child, and of children of neighbouring seeds are independent: pairs of tokens from
+   16 equally likely ones fall evenly into 256 cells. The same test finds seeds that are only counted up where the
+   draw is a function of too few of their bits. */
+static double pairs_of(uint64_t (*other)(uint64_t seed, uint64_t i), uint64_t (*one)(uint64_t seed, uint64_t i),
+                       bool weak)
+{
+    enum { TOKENS = 16, PAIRS = 20000 };
+    static const float row[TOKENS];
+    long seen[TOKENS * TOKENS] = { 0 };
+    real p[TOKENS * TOKENS];
+    for (int i = 0; i < TOKENS * TOKENS; i++) p[i] = 1;
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        samp_token pair[2];
+        for (int k = 0; k < 2; k++) {
+            uint64_t seed = k ? other(i, 4) : one(i, 4);
+            samp_sampler *s = samp_init_dist(seed);
+            pair[k] = weak ? (samp_token)(seed % TOKENS) : samp_sample(s, row, TOKENS);
+            samp_free(s);
+        }
+        seen[pair[0] * TOKENS + pair[1]]++;
+    }
+    return chi_square(seen, p, TOKENS * TOKENS);
+}
+static uint64_t itself(uint64_t seed, uint64_t i) { return seed + 0 * i; }
+static uint64_t sibling(uint64_t seed, uint64_t i) { return samp_child_seed(seed, i + 1); }
+static uint64_t neighbour(uint64_t seed, uint64_t i) { return samp_child_seed(seed + 1, i); }
+static uint64_t grandchild(uint64_t seed, uint64_t i) { return samp_child_seed(samp_child_seed(seed, i), i); }
+static uint64_t counted_up(uint64_t seed, uint64_t i) { return seed + i; }
+
+static void test_child_seeds_are_independent(void **state)
+{
+    (void)state;
+    if (quickest()) skip(); /* 240,000 samplers */
+    assert_true(pairs_of(itself, samp_child_seed, false) > 1e-4);
+    assert_true(pairs_of(sibling, samp_child_seed, false) > 1e-4);
+    assert_true(pairs_of(neighbour, samp_child_seed, false) > 1e-4);
+    assert_true(pairs_of(grandchild, samp_child_seed, false) > 1e-4);
+    assert_true(pairs_of(sibling, samp_child_seed, true) > 1e-4); /* their lowest bits too */
+    assert_true(pairs_of(counted_up, itself, true) < 1e-12);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_settings_first),
+        cmocka_unit_test(test_handled),
+        cmocka_unit_test(test_broken_texts),
+        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_meanings),
+        cmocka_unit_test(test_greedy),
+        cmocka_unit_test(penalties_are_not_ignored),
+        cmocka_unit_test(ties_at_top_k),
+        cmocka_unit_test(samples_of_one_seed_differ),
+        cmocka_unit_test(test_child_seed),
+        cmocka_unit_test(test_child_seeds_collide_nowhere),
+        cmocka_unit_test(test_child_seeds_are_independent),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, load_rows, NULL);
+}

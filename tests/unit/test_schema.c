@@ -1,0 +1,1249 @@
+/* test_schema.c - JSON, and JSON schemas as grammars. Each case is a schema with documents that are instances and
+   documents that are not; the naive matcher (naive_grammar.h) says which ones the tree has. What can't be expressed must
+   be refused, with the keyword's place. */
+#define SAMPLING_GRAMMAR
+#define HEAP_HERE
+#include "tests/support/heap.h"
+#include <stdint.h>
+static int64_t most_steps = 1 << 17;
+#define SAMPI_SCHEMA_STEPS most_steps
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
+
+#include "tests/support/naive_grammar.h"
+#include "tests/support/test.h"
+#include <time.h>
+
+/* ---------------------------------------------------------------------------------------------------- JSON */
+
+static void test_json_accepts(void **state)
+{
+    (void)state;
+    static const char text[] =
+        " {\"a\": [1, -0.5e+3, \"x\\u00e9\\ud83d\\ude00\\n\"], \"b\":{\"a\":null},\"\":[true,false,[],{}]} ";
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_ok(sampi_json_read(&doc, text, strlen(text), &error));
+    int32_t a = sampi_json_member(&doc, 0, sampi_json_find(&doc, "a", 1));
+    assert_num(doc.nodes[a].kind, SAMPI_JSON_ARRAY);
+    assert_num(doc.nodes[a].n, 3);
+    int32_t number = doc.nodes[doc.nodes[a].first].next, string = doc.nodes[number].next;
+    assert_num(doc.strings[doc.nodes[number].text].n, 7); /* as it is written */
+    assert_memory_equal(doc.bytes + doc.strings[doc.nodes[string].text].at, "x\xc3\xa9\xf0\x9f\x98\x80\n", 8);
+    int32_t b = sampi_json_member(&doc, 0, sampi_json_find(&doc, "b", 1));
+    assert_num(doc.nodes[sampi_json_member(&doc, b, sampi_json_find(&doc, "a", 1))].kind, SAMPI_JSON_NULL);
+    assert_num(sampi_json_member(&doc, b, sampi_json_find(&doc, "b", 1)), -1);
+    assert_num(sampi_json_find(&doc, "none", 4), -1);
+    sampi_json_free(&doc);
+}
+
+/* Every mistake has a place. */
+static void test_json_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t line, column;
+        int status;
+    } cases[] = {
+        { "", 1, 1, SAMP_E_FORMAT },
+        { "{\"a\":1,\n \"b\":2,\n \"a\":3}", 3, 2, SAMP_E_FORMAT },
+        { "[1,]", 1, 4, SAMP_E_FORMAT },
+        { "[1 2]", 1, 4, SAMP_E_FORMAT },
+        { "{\"a\"}", 1, 5, SAMP_E_FORMAT },
+        { "{a:1}", 1, 2, SAMP_E_FORMAT },
+        { "{\"a\":1,}", 1, 8, SAMP_E_FORMAT },
+        { "01", 1, 3, SAMP_E_FORMAT },
+        { "-", 1, 2, SAMP_E_FORMAT },
+        { "1.", 1, 3, SAMP_E_FORMAT },
+        { "1e", 1, 3, SAMP_E_FORMAT },
+        { "+1", 1, 1, SAMP_E_FORMAT },
+        { "nul", 1, 1, SAMP_E_FORMAT },
+        { "NaN", 1, 1, SAMP_E_FORMAT },
+        { "true false", 1, 6, SAMP_E_FORMAT },
+        { "\"a\nb\"", 1, 3, SAMP_E_FORMAT },
+        { "\"\\x\"", 1, 3, SAMP_E_FORMAT },
+        { "\"\\u12g4\"", 1, 6, SAMP_E_FORMAT },
+        { "\"\\ud800\"", 1, 8, SAMP_E_FORMAT },
+        { "\"\\udc00\"", 1, 8, SAMP_E_FORMAT },
+        { "\"\xc0\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xed\xa0\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xf4\x90\x80\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xe2\x82\"", 1, 2, SAMP_E_FORMAT },
+        { "\"abc", 1, 5, SAMP_E_FORMAT },
+        { "\xef\xbb\xbf{}", 1, 1, SAMP_E_FORMAT },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        sampi_json doc;
+        samp_grammar_error error;
+        long before = heap.live;
+        assert_num(sampi_json_read(&doc, cases[i].text, strlen(cases[i].text), &error), cases[i].status);
+        assert_num(error.status, cases[i].status);
+        if (error.line != cases[i].line || error.column != cases[i].column)
+            test_fail(__FILE__, __LINE__, "%s: %zu:%zu %s", cases[i].text, error.line, error.column, error.message);
+        assert_true(error.message[0] != 0);
+        assert_num(heap.live, before);
+    }
+}
+
+/* Escapes at the edges of what they may say, white space of all kinds, and each end of a line counts once. */
+static void test_json_edges(void **state)
+{
+    (void)state;
+    static const char good[] =
+        "\r\n\t [\"\\u00e9\\u0800\\uFFFF\\uE000\\uD7fF\\udbff\\udfff\\/\\b\\f\\n\\r\\t\\\\\\\"\" ,\r1\t]\n";
+    static const char want[] =
+        "\xc3\xa9\xe0\xa0\x80\xef\xbf\xbf\xee\x80\x80\xed\x9f\xbf\xf4\x8f\xbf\xbf/\b\f\n\r\t\\\"";
+    static const char *const bad[] = { "\"\\",
+                                       "\"\\u",
+                                       "\"\\u\"",
+                                       "\"\\u12",
+                                       "\"\\u00G0\"",
+                                       "\"\\u00`0\"",
+                                       "\"\\ud83d\"",
+                                       "\"\\ud83d",
+                                       "\"\\ud83dx\"",
+                                       "\"\\ud83d\\",
+                                       "\"\\ud83d\\n\"",
+                                       "\"\\ud83d\\u0041\"",
+                                       "\"\\ud83d\\ud83d\"",
+                                       "\"\\ud83d\\ue000\"",
+                                       "\"\\ud83d\\u12\"",
+                                       "\"\xe0\x80\x80\"",
+                                       "\"\xf0\x8f\xbf\xbf\"",
+                                       "\"\xf0\x9f\x98",
+                                       "\"\xff\"",
+                                       "\"\x80\"",
+                                       "{\"a\":1,\"a\":1}",
+                                       "[\x0b]",
+                                       "[1\x0c]" };
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_ok(sampi_json_read(&doc, good, strlen(good), &error));
+    int32_t text = doc.nodes[0].first;
+    assert_num(doc.strings[doc.nodes[text].text].n, sizeof want - 1);
+    assert_memory_equal(doc.bytes + doc.strings[doc.nodes[text].text].at, want, sizeof want - 1);
+    sampi_json_free(&doc);
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        size_t n = strlen(bad[i]);
+        char *copy = (char *)malloc(n); /* ends with its last byte */
+        assert_non_null(copy);
+        memcpy(copy, bad[i], n);
+        if (sampi_json_read(&doc, copy, n, &error) != SAMP_E_FORMAT) test_fail(__FILE__, __LINE__, "%s", bad[i]);
+        free(copy);
+    }
+    static const char lines[] = "[1,\r2,\n3,\r\n4,\n\r x]";
+    assert_num(sampi_json_read(&doc, lines, strlen(lines), &error), SAMP_E_FORMAT);
+    assert_num(error.line, 6);
+    assert_num(error.column, 2);
+}
+
+/* A text of room for some thousands of words. */
+enum { MANY = 4300, ROOM = 1 << 18 };
+typedef struct page {
+    char text[ROOM];
+    size_t n;
+} page;
+
+static void put(page *p, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int n = vsnprintf(p->text + p->n, ROOM - p->n, format, list);
+    va_end(list);
+    assert_true(n >= 0 && p->n + (size_t)n < ROOM);
+    p->n += (size_t)n;
+}
+
+/* Strings, or members' names, that all want the same corner of a table: they are refused when looking for a place takes
+   too long, and only then. */
+static void test_json_attacks(void **state)
+{
+    (void)state;
+    page *p = (page *)calloc(1, sizeof *p);
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_non_null(p);
+    for (int n_words = SAMPI_JSON_PROBES; n_words <= MANY; n_words += MANY - SAMPI_JSON_PROBES) {
+        char word[20];
+        uint32_t mask = 2 * 8192 - 1; /* of the 4,301 nodes at most */
+        int made = 0;
+        p->n = 0;
+        put(p, "[");
+        for (int i = 0; made < n_words; i++) {
+            snprintf(word, sizeof word, "%d", i);
+            if (((uint32_t)sampi_checksum(word, strlen(word)) & mask) >= SAMPI_JSON_PROBES) continue;
+            put(p, "%s\"%s\"", made++ ? "," : "", word);
+        }
+        put(p, "]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, n_words == MANY ? SAMP_E_FORMAT : SAMP_OK);
+        if (status)
+            assert_text(error.message, "too many strings collide");
+        else
+            sampi_json_free(&doc);
+    }
+    int32_t chosen[MANY], n = 0;
+    for (int32_t name = 0; n < MANY;
+         name++) { /* behind the array, which numbers the names, node 1 + 20,000 is the object */
+        uint64_t key = ((uint64_t)20002 << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+        if (((uint32_t)(key >> 32) & (2 * 8192 - 1)) < SAMPI_JSON_PROBES) chosen[n++] = name;
+        assert_true(name < 20000);
+    }
+    for (int few = 0; few < 2; few++) {
+        p->n = 0;
+        put(p, "[[");
+        for (int i = 0; i < 20000; i++) put(p, "%s\"%d\"", i ? "," : "", i);
+        put(p, "],{");
+        for (int i = 0; i < (few ? 4090 : MANY); i++) put(p, "%s\"%d\":0", i ? "," : "", (int)chosen[i]);
+        for (int i = few ? 4090 : MANY; i < MANY; i++) put(p, ",\"x%d\":0", i); /* as many, elsewhere */
+        put(p, "}]");
+        int status = sampi_json_read(&doc, p->text, p->n, &error);
+        assert_status(status, few ? SAMP_OK : SAMP_E_FORMAT);
+        if (status)
+            assert_text(error.message, "too many names collide");
+        else
+            sampi_json_free(&doc);
+    }
+    free(p);
+    assert_status(sampi_json_read(&doc, "", SAMPI_JSON_BYTES + 1, &error), SAMP_E_RANGE);
+    assert_status(sampi_json_read(&doc, "\"\\\0\"", 4, &error), SAMP_E_FORMAT);
+}
+
+/* ------------------------------------------------------------------------------------------------- schemas */
+
+/* Documents one behind the other, each on a line of its own. */
+typedef struct schema_case {
+    const char *schema, *valid, *invalid, *options;
+} schema_case;
+
+static samp_grammar *compile(const char *schema, const char *options)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, options, &error);
+    if (!g) test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", schema, error.line, error.column, error.message);
+    return g;
+}
+
+static bool accepts(const samp_grammar *g, const char *text, size_t n)
+{
+    naive m = naive_begin(&g->tree, text, n);
+    bool whole = naive_matches(&m, sampi_rule_at(&g->tree, g->root)->body);
+    naive_end(&m);
+    return whole;
+}
+
+static void check_documents(const samp_grammar *g, const schema_case *c, const char *documents, bool valid)
+{
+    for (const char *at = documents ? documents : ""; *at;) {
+        size_t n = strcspn(at, "\n");
+        if (accepts(g, at, n) != valid)
+            test_fail(__FILE__, __LINE__, "%s\n%s: %.*s", c->schema, valid ? "rejected" : "accepted", (int)n, at);
+        at += n + (at[n] == '\n');
+    }
+}
+
+/* With every block of memory failing once, and with too few steps: a status, and nothing is lost. */
+static void check_hardship(const schema_case *c)
+{
+    samp_grammar_error error;
+    samp_grammar *g = NULL;
+    const int64_t enough = most_steps;
+    long live = heap.live;
+    for (long at = 1; !g; at++) {
+        heap.fail_at = at;
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        heap.fail_at = 0;
+        if (g) break;
+        if (error.status != SAMP_E_NOMEM) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+        assert_num(heap.live, live);
+    }
+    samp_grammar_free(g);
+    g = NULL;
+    for (most_steps = 0; !g; most_steps += 1 + most_steps / 8) {
+        g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, c->options, &error);
+        if (!g && error.status != SAMP_E_RANGE) test_fail(__FILE__, __LINE__, "%s: %s", c->schema, error.message);
+    }
+    samp_grammar_free(g);
+    most_steps = enough;
+    assert_num(heap.live, live);
+}
+
+static void check_cases(const schema_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        check_hardship(&cases[i]);
+        samp_grammar *g = compile(cases[i].schema, cases[i].options);
+        check_documents(g, &cases[i], cases[i].valid, true);
+        check_documents(g, &cases[i], cases[i].invalid, false);
+        samp_grammar_free(g);
+    }
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{}", "null\ntrue\n-1.5e3\n\"\\u0041\\/x\"\n[1,[ ]]\n{ \"a\" : {} , \"b\":[]}\n\"\xc3\xa9\"",
+          "nul\n[1,]\n01\n\"\\ud800\"\n{\"a\"}\n\"\x01\"\n1 2", NULL },
+        { "true", "1\n[]", "", NULL },
+        { "false", "", "1\nnull\n[]\n{}\n\"\"", NULL },
+        { "{\"type\":\"null\"}", "null", "true\n0\n\"\"\n[]", NULL },
+        { "{\"type\":\"boolean\"}", "true\nfalse", "null\n1", NULL },
+        { "{\"type\":\"integer\"}", "0\n-0\n-12\n1.0\n3.000", "1.5\n01\n\"1\"\n1.", NULL },
+        { "{\"type\":\"integer\",\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", "1", "1.0", NULL },
+        { "{\"type\":[\"integer\",\"null\"]}", "1\nnull", "true\n0.5", NULL },
+        { "{\"type\":[\"integer\",\"number\"]}", "1\n1.5", "null", NULL },
+        { "{\"type\":\"string\"}", "\"\"\n\"a\\n\"", "1\n\"a", NULL },
+        { "{\"type\":\"object\"}", "{}\n{\"a\":1}", "[]\n{\"a\":1,}", NULL },
+        { "{\"type\":\"array\"}", "[]\n[ 1 , \"a\" ]", "{}\n[,]\n[1 1]", NULL },
+        { "{\"const\":1}", "1\n1.0\n1.00", "2\n1.01\n10\n\"1\"", NULL },
+        { "{\"const\":-2.50}", "-2.5\n-2.50\n-2.500", "2.5\n-2.51\n-2", NULL },
+        { "{\"const\":0}", "0\n-0\n0.0", "0.1\n1\n00", NULL },
+        { "{\"const\":1.5e2}", "150\n150.0", "15\n1500\n150.1", NULL },
+        { "{\"const\":{\"a\":[1,\"x\"],\"b\":null}}", "{\"a\":[1,\"x\"],\"b\":null}\n{\"b\":null,\"a\":[1.0,\"x\"]}",
+          "{\"a\":[1,\"x\"]}\n{\"a\":[\"x\",1],\"b\":null}\n{\"a\":[1,\"x\"],\"b\":null,\"c\":1}\n{\"a\":[1,\"x\",1],"
+          "\"b\":null}",
+          NULL },
+        { "{\"enum\":[\"a\\n\\\"\",2,null,true,[],{}]}", "\"a\\n\\\"\"\n2\nnull\ntrue\n[]\n{}",
+          "\"a\"\n3\nfalse\n[1]\n{\"a\":1}", NULL },
+        { "{\"enum\":[1,2,\"a\"],\"type\":\"integer\",\"minimum\":2}", "2", "1\n\"a\"\n3", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minimum\":3}", "3\n3.0\n3.01\n4\n10\n1000\n\"x\"\n[]", "2\n2.99\n-3\n0\n-1000", NULL },
+        { "{\"minimum\":-3.25}", "-3.25\n-3.2\n-3\n0\n-0\n5\n-3.250", "-3.26\n-4\n-30\n-3.2501", NULL },
+        { "{\"exclusiveMinimum\":0}", "0.1\n1\n0.0001\n10", "0\n-0\n0.0\n-1\n-0.1", NULL },
+        { "{\"minimum\":0}", "0\n-0\n-0.0\n0.5", "-0.5\n-1", NULL },
+        { "{\"maximum\":12.5}", "12.5\n12\n-100\n0\n12.50\n9.999", "12.51\n13\n100\n12.500001", NULL },
+        { "{\"maximum\":-2}", "-2\n-2.0\n-3\n-20", "-1.9\n0\n2\n-1", NULL },
+        { "{\"exclusiveMaximum\":100}", "99.99\n-5\n0", "100\n100.0\n100.5\n1000", NULL },
+        { "{\"minimum\":1,\"maximum\":12,\"type\":\"integer\"}", "1\n9\n10\n12\n5.0", "0\n13\n-1\n5.5\n100", NULL },
+        { "{\"minimum\":5,\"exclusiveMinimum\":true,\"maximum\":7,\"exclusiveMaximum\":true}", "5.1\n6", "5\n7\n5.0",
+          NULL },
+        { "{\"minimum\":1e2,\"maximum\":1.001E+3}", "100\n1001\n999.5", "99\n1002\n10", NULL },
+        { "{\"minimum\":0.001}", "0.001\n0.01\n1", "0.0009\n0\n-1", NULL },
+        { "{\"multipleOf\":1}", "3\n-3\n3.0", "3.5", NULL },
+        { "{\"multipleOf\":0.01}", "3\n3.5\n3.25\n3.250\n0\n-7.01", "3.255\n0.001", NULL },
+        { "{\"multipleOf\":100}", "0\n100\n-1200\n300.0", "10\n150\n100.5", NULL },
+        { "{\"multipleOf\":5}", "0\n5\n10\n-15\n5.0", "1\n4\n51\n5.5", NULL },
+        { "{\"multipleOf\":16}", "0\n-16\n112\n4000\n10000\n10016\n80.0", "6\n1\n100\n10001\n016\n00\n16.5", NULL },
+        { "{\"multipleOf\":400}", "0\n400\n-1200\n10000", "00\n4\n40\n100\n200\n10100\n000", NULL },
+        { "{\"multipleOf\":4}", "0\n4\n8\n12\n104", "2\n6\n13\n102", NULL },
+        { "{\"multipleOf\":2.5}", "0\n2.5\n5\n7.50\n10\n12.5", "1\n2\n2.55\n3.5\n0.5", NULL },
+        { "{\"multipleOf\":0.25}", "0.25\n0.5\n0.75\n1\n3.250", "0.2\n0.3\n0.125\n1.1", NULL },
+        { "{\"multipleOf\":0.05}", "0.05\n0.1\n1.15\n0.10", "0.01\n0.051\n0.12", NULL },
+        { "{\"not\":{\"minimum\":3}}", "2\n2.99\n-5", "3\n3.0\n4\n\"x\"", NULL },
+        { "{\"not\":{\"const\":1}}", "2\n1.1\nnull\n[]", "1\n1.0", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_strings(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minLength\":2,\"maxLength\":3}",
+          "\"\\ud83d\\ude00\\u0041\"\n\"ab\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n\"\\n\\\"x\"\n1",
+          "\"a\"\n\"abcd\"\n\"\xc3\xa9\"", NULL },
+        { "{\"pattern\":\"^[a-c]+$\"}", "\"abc\"\n1", "\"\"\n\"abd\"\n\"xa\"", NULL },
+        { "{\"pattern\":\"b\"}", "\"abc\"\n\"b\"\n\"\\nb\"", "\"ac\"\n\"\"", NULL },
+        { "{\"pattern\":\"^\\\\\\\\\\\"$\"}", "\"\\\\\\\"\"", "\"\\\"\"", NULL },
+        { "{\"pattern\":\"^[^a]$\"}", "\"b\"\n\"\\\"\"\n\"\\u0001\"\n\"\xe2\x82\xac\"", "\"a\"\n\"bb\"", NULL },
+        { "{\"pattern\":\"a\",\"maxLength\":2}", "\"a\"\n\"xa\"", "\"xxa\"\n\"b\"", NULL },
+        { "{\"format\":\"date\"}", "\"2024-02-29\"\n\"1999-12-31\"\n\"2000-02-29\"",
+          "\"2023-02-29\"\n\"1900-02-29\"\n\"2024-13-01\"\n\"2024-04-31\"", NULL },
+        { "{\"format\":\"time\"}", "\"12:34:56Z\"\n\"23:59:60Z\"\n\"00:00:00.123+05:30\"",
+          "\"24:00:00Z\"\n\"12:34:56\"\n\"12:34:60Z\"", NULL },
+        { "{\"format\":\"date-time\"}", "\"2024-02-29T12:34:56.789Z\"",
+          "\"2024-02-29 12:34:56Z\"\n\"2024-02-30T12:34:56Z\"", NULL },
+        { "{\"format\":\"duration\"}", "\"P1Y2M3DT4H5M6S\"\n\"PT5M\"\n\"P4W\"", "\"P\"\n\"PT\"\n\"P1D2H\"\n\"P1Y2D\"",
+          NULL },
+        { "{\"format\":\"ipv4\"}", "\"127.0.0.1\"\n\"255.255.255.255\"", "\"256.0.0.1\"\n\"1.2.3\"\n\"01.2.3.4\"",
+          NULL },
+        { "{\"format\":\"ipv6\"}",
+          "\"::\"\n\"::1\"\n\"1:2:3:4:5:6:7:8\"\n\"::ffff:1.2.3.4\"\n\"1::8\"\n\"1:2:3:4:5:6:7::\"",
+          "\"1:2:3:4:5:6:7\"\n\"1::2::3\"\n\"12345::\"\n\":1\"", NULL },
+        { "{\"format\":\"uuid\"}", "\"2eb8aa08-aa98-11ea-b4aa-73b441d16380\"", "\"2eb8aa08aa9811eab4aa73b441d16380\"",
+          NULL },
+        { "{\"format\":\"email\"}", "\"joe.bloggs@example.com\"", "\"joe\"\n\".a@b\"\n\"a..b@c\"", NULL },
+        { "{\"format\":\"hostname\"}", "\"www.example.com\"\n\"a-b\"", "\"-a\"\n\"a.\"\n\"a_b\"", NULL },
+        { "{\"format\":\"uri\"}", "\"http://u@example.com:80/a/b?c=d#e\"\n\"urn:a:b\"\n\"mailto:a@b\"",
+          "\"//a/b\"\n\"a b\"\n\"http://a b\"\n\"\"", NULL },
+        { "{\"format\":\"no-such-format\"}", "\"x\"\n1", "", NULL },
+        { "{\"not\":{\"format\":\"email\"},\"type\":\"string\"}", "\"abc\"", "\"a@b\"\n\"\\\"a b\\\"@c\"", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_objects(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{}}}",
+          "{}\n{\"a\":1}\n{\"b\":[],\"a\":1}\n{\"c\":\"x\",\"a\":2}\n1",
+          "{\"a\":\"x\"}\n{\"a\":1,\"a\":2}\n{\"b\":1,\"a\":null}", NULL },
+        { "{\"properties\":{\"a\":{}},\"required\":[\"a\",\"z\"]}", "{\"a\":1,\"z\":2}\n{\"z\":1,\"q\":0,\"a\":2}",
+          "{\"a\":1}\n{\"z\":1}\n{}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"additionalProperties\":false}", "{}\n{\"b\":1,\"a\":2}",
+          "{\"c\":1}\n{\"a\":1,\"c\":1}", NULL },
+        { "{\"properties\":{\"a\":{}},\"additionalProperties\":{\"type\":\"null\"}}",
+          "{\"a\":1,\"x\":null,\"y\":null}", "{\"x\":1}\n{\"\\u0061\":null}", NULL },
+        { "{\"patternProperties\":{\"^x\":{\"type\":\"integer\"},\"y$\":{\"minimum\":3}},\"additionalProperties\":"
+          "false}",
+          "{\"x\":1,\"y\":5,\"xy\":4}\n{}", "{\"xy\":2}\n{\"y\":1}\n{\"x\":\"s\"}\n{\"z\":1}", NULL },
+        { "{\"properties\":{\"xa\":{\"maximum\":9}},\"patternProperties\":{\"^x\":{\"type\":\"integer\"}}}",
+          "{\"xa\":8}\n{\"z\":\"s\"}", "{\"xa\":10}\n{\"xa\":\"s\"}\n{\"xb\":\"s\"}", NULL },
+        { "{\"propertyNames\":{\"maxLength\":2}}", "{\"ab\":1}\n{}", "{\"abc\":1}", NULL },
+        { "{\"propertyNames\":{\"enum\":[\"a\",\"b\"]},\"properties\":{\"c\":{}}}", "{\"a\":1,\"b\":2}",
+          "{\"c\":1}\n{\"d\":1}", NULL },
+        { "{\"minProperties\":1}", "{\"a\":1}\n{\"a\":1,\"b\":2}\n[]", "{}", NULL },
+        { "{\"maxProperties\":1}", "{}\n{\"a\":1}", "{\"a\":1,\"b\":2}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false,\"minProperties\":2,"
+          "\"maxProperties\":2}",
+          "{\"c\":1,\"a\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"dependentRequired\":{\"a\":[\"b\"]}}", "{}\n{\"b\":1}\n{\"b\":1,\"a\":2}", "{\"a\":1}", NULL },
+        { "{\"dependencies\":{\"a\":[\"b\"],\"c\":{\"properties\":{\"d\":{\"const\":1}}}}}",
+          "{\"c\":1,\"d\":1}\n{\"d\":2}\n{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":1,\"d\":2}\n{\"a\":1}", NULL },
+        { "{\"properties\":{\"a\":false}}", "{}\n{\"b\":1}", "{\"a\":1}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"]}",
+          "{\"a\":1,\"b\":2}\n{\"b\":1}\n{\"b\":1,\"c\":2}", "{\"b\":1,\"a\":2}\n{\"c\":1,\"b\":2}\n{\"a\":1}",
+          "ordered" },
+        { "{\"properties\":{\"a\":{}}}", "{\"a\":1}\n[]", "{\"a\": 1}\n{ \"a\":1}\n[ ]", "compact" },
+        { "{\"properties\":{\"a\":{}}}", "{\"a\": 1, \"b\": [1, 2]}", "{\"a\":1}\n{\"a\": 1,\"b\": 2}\n{ \"a\": 1}",
+          "spaced ordered" },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_arrays(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"items\":{\"type\":\"integer\"}}", "[]\n[1]\n[1,2]\n{}", "[\"a\"]\n[1,\"a\"]", NULL },
+        { "{\"minItems\":2,\"maxItems\":3}", "[1,2]\n[1,2,3]", "[]\n[1]\n[1,2,3,4]", NULL },
+        { "{\"prefixItems\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"items\":{\"type\":\"boolean\"}}",
+          "[]\n[1]\n[1,null]\n[1,null,true,false]", "[null]\n[1,2]\n[1,null,1]", NULL },
+        { "{\"items\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"additionalItems\":false}", "[]\n[1]\n[1,null]",
+          "[1,null,1]\n[null]", NULL },
+        { "{\"prefixItems\":[{},{},{}],\"minItems\":2,\"items\":false}", "[1,2]\n[1,2,3]", "[1]\n[1,2,3,4]", NULL },
+        { "{\"items\":false}", "[]", "[1]", NULL },
+        { "{\"contains\":{\"const\":1}}", "[1]\n[2,1]\n[1,1,2]\n{}", "[]\n[2]\n[2,3]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":3}", "[1,1]\n[1,2,1]\n[1,1,2,1]",
+          "[1]\n[1,2]\n[1,1,1,1]\n[]", NULL },
+        { "{\"contains\":{\"const\":1},\"maxItems\":2,\"minItems\":2}", "[1,2]\n[2,1]\n[1,1]", "[1]\n[2,2]\n[1,2,3]",
+          NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0}", "[]\n[2]", "", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}", "[]\n[2]\n[1,2]", "[1,2,1]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1,\"maxItems\":0}", "[]", "[1]\n[2]", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[\"a\",\"b\",1]}}", "[]\n[\"b\",\"a\"]\n[1,\"a\",\"b\"]",
+          "[\"a\",\"a\"]\n[1,1.0]\n[\"c\"]", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[1,\"a\",\"a\",1.0]}}", "[]\n[\"a\",1]",
+          "[\"a\",\"a\"]\n[1,1.0]", NULL },
+        { "{\"uniqueItems\":true,\"maxItems\":1}", "[]\n[1]", "[1,1]", NULL },
+        { "{\"not\":{\"items\":{\"type\":\"integer\"}}}", "[\"a\"]\n[1,\"a\",2]", "[]\n[1,2]\n1", NULL },
+        { "{\"not\":{\"contains\":{\"type\":\"integer\"}}}", "[\"a\"]\n[]", "[1]\n[\"a\",2]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_applicators(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"anyOf\":[{\"type\":\"integer\"},{\"minLength\":2,\"type\":\"string\"}]}", "1\n\"ab\"",
+          "\"a\"\n1.5\nnull", NULL },
+        { "{\"allOf\":[{\"minimum\":2},{\"maximum\":3},{\"type\":\"integer\"}]}", "2\n3", "1\n4\n2.5\n\"x\"", NULL },
+        { "{\"oneOf\":[{\"multipleOf\":5},{\"multipleOf\":2}],\"type\":\"number\"}", "2\n5\n15", "10\n0\n1", NULL },
+        { "{\"oneOf\":[{\"type\":\"string\"},{\"maxLength\":2}],\"type\":\"string\"}", "\"abc\"", "\"ab\"", NULL },
+        { "{\"not\":{\"minLength\":2,\"maxLength\":3},\"type\":\"string\"}",
+          "\"\"\n\"\\n\"\n\"abcd\"\n\"\xf0\x9f\x98\x80\"", "\"\\n\\\"\"\n\"abc\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n1",
+          NULL },
+        { "{\"not\":{\"minLength\":1,\"maxLength\":40000},\"type\":\"string\"}", "\"\"", "\"a\"\n\"ab\"", NULL },
+        { "{\"allOf\":[{\"minLength\":1,\"maxLength\":9},{\"maxLength\":3},{\"minLength\":2}],\"type\":\"string\"}",
+          "\"ab\"\n\"\\u0041bc\"", "\"a\"\n\"abcd\"\n1", NULL },
+        { "{\"allOf\":[{\"minLength\":3},{\"maxLength\":2}]}", "1\n[]", "\"ab\"\n\"abc\"", NULL },
+        { "{\"oneOf\":[{\"properties\":{\"k\":{\"const\":\"a\"},\"v\":{\"type\":\"integer\"}},\"required\":[\"k\"]},{"
+          "\"properties\":{\"k\":{\"const\":\"b\"}},\"required\":[\"k\"]}],\"type\":\"object\"}",
+          "{\"k\":\"a\",\"v\":1}\n{\"v\":\"x\",\"k\":\"b\"}", "{\"k\":\"a\",\"v\":\"x\"}\n{\"k\":\"c\"}\n{}", NULL },
+        { "{\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}],\"type\":\"object\"}",
+          "{\"a\":1}\n{\"b\":1,\"c\":2}", "{}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"oneOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}}},{\"properties\":{\"b\":{\"type\":\"integer\"}}"
+          "}],\"type\":\"object\"}",
+          "{\"a\":\"x\"}\n{\"b\":\"x\",\"a\":1}", "{}\n{\"a\":1,\"b\":1}\n{\"a\":\"x\",\"b\":\"x\"}", NULL },
+        { "{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{}\n{\"b\":1}", "{\"a\":1}\n{\"b\":1,\"a\":2}",
+          NULL },
+        { "{\"not\":{\"type\":[\"string\",\"object\"]}}", "1\n[]\nnull", "\"x\"\n{}", NULL },
+        { "{\"not\":{\"patternProperties\":{\"^x\":{\"type\":\"integer\"}}},\"type\":\"object\"}",
+          "{\"xa\":null}\n{\"a\":1,\"x\":\"s\",\"xb\":2}", "{}\n{\"x\":1}\n{\"a\":null}", NULL },
+        { "{\"not\":{\"properties\":{\"a\":{}},\"additionalProperties\":false},\"type\":\"object\",\"properties\":{"
+          "\"b\":{\"type\":\"integer\"}}}",
+          "{\"b\":1}\n{\"c\":1}\n{\"a\":1,\"c\":2}", "{}\n{\"a\":1}\n{\"b\":\"s\"}", NULL },
+        { "{\"not\":{\"propertyNames\":{\"maxLength\":1}}}", "{\"ab\":1}\n{\"a\":0,\"bc\":1}", "{}\n{\"a\":1}\n[]",
+          NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"number\",\"minimum\":3}}],\"type\":\"object\"}",
+          "{\"a\":1}\n{\"a\":3.5}\n{\"a\":4,\"b\":1}", "{}\n{\"a\":4}\n{\"a\":1.5}\n{\"a\":1,\"b\":3.5}", NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"string\"}},{\"additionalProperties\":{\"type\":[\"integer\",\"null\"]}}],\"type\":\"object\"}",
+          "{\"a\":\"s\"}\n{\"a\":null}\n{\"a\":null,\"b\":1}", "{}\n{\"a\":1}\n{\"a\":\"s\",\"b\":1}", NULL },
+        { "{\"not\":{\"not\":{\"type\":\"string\"}}}", "\"x\"", "1\n{}", NULL },
+        { "{\"not\":{}}", "", "1\n{}\n[]", NULL },
+        { "{\"not\":{\"anyOf\":[{\"type\":\"object\",\"minProperties\":2},{\"type\":\"array\",\"minItems\":1}]}}",
+          "{}\n{\"a\":1}\n[]\n7", "{\"a\":1,\"b\":2}\n[1]", NULL },
+        { "{\"not\":{\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]},\"type\":\"object\"}",
+          "{}\n{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"b\":1}", NULL },
+        { "{\"if\":{\"properties\":{\"k\":{\"const\":1}},\"required\":[\"k\"]},\"then\":{\"required\":[\"x\"]},"
+          "\"else\":{\"required\":[\"y\"]},\"type\":\"object\"}",
+          "{\"k\":1,\"x\":0}\n{\"y\":1}\n{\"k\":2,\"y\":1}", "{\"k\":1,\"y\":0}\n{}\n{\"k\":2,\"x\":1}", NULL },
+        { "{\"if\":{\"type\":\"integer\"},\"then\":{\"minimum\":5},\"else\":{\"const\":\"a\"}}", "5\n\"a\"",
+          "4\n\"b\"\n[]\n5.5", NULL },
+        { "{\"allOf\":[{\"properties\":{\"a\":{\"minimum\":1}}},{\"properties\":{\"a\":{\"maximum\":2},\"b\":{"
+          "\"type\":\"null\"}}}],\"properties\":{\"a\":{\"type\":\"integer\"}}}",
+          "{\"a\":1}\n{\"a\":2,\"b\":null}", "{\"a\":0}\n{\"a\":3}\n{\"a\":1.5}\n{\"b\":1}", NULL },
+        { "{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"}},\"additionalProperties\":"
+          "false},{\"type\":\"array\",\"items\":{\"type\":\"null\"}}]}",
+          "{\"a\":null}\n[null]\n{}", "[1]\n{\"b\":1}\n1", NULL },
+        { "{\"type\":\"string\",\"nullable\":true,\"x-y\":7,\"title\":\"t\",\"default\":1}", "\"a\"", "null", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"const\":1,\"if\":{},\"then\":false}", "1\n2",
+          "", NULL },
+        { "{\"$defs\":{\"t\":{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"n\":{\"$ref\":\"#/"
+          "$defs/t\"}},\"required\":[\"v\"],\"additionalProperties\":false}},\"$ref\":\"#/$defs/t\"}",
+          "{\"v\":1}\n{\"n\":{\"n\":{\"v\":3},\"v\":2},\"v\":1}", "{\"n\":{\"n\":{}}}\n{\"v\":1,\"n\":{}}", NULL },
+        { "{\"properties\":{\"a\":{\"$ref\":\"#\"}},\"type\":\"object\",\"additionalProperties\":false}",
+          "{\"a\":{\"a\":{}}}", "{\"a\":1}\n{\"a\":{\"b\":{}}}", NULL },
+        { "{\"$defs\":{\"a/"
+          "b\":{\"const\":1},\"c~d\":{\"const\":2},\"e%f\":{\"const\":3},\"g\":[{\"const\":4}]},\"prefixItems\":[{\"$"
+          "ref\":\"#/$defs/a~1b\"},{\"$ref\":\"#/$defs/c~0d\"},{\"$ref\":\"#/$defs/e%25f\"},{\"$ref\":\"#/$defs/g/"
+          "0\"}]}",
+          "[1,2,3,4]", "[2]\n[1,1]\n[1,2,4]\n[1,2,3,3]", NULL },
+        { "{\"$defs\":{\"x\":{\"$anchor\":\"here\",\"type\":\"null\"}},\"$ref\":\"#here\"}", "null", "1", NULL },
+        { "{\"$id\":\"http://x.org/a/"
+          "b.json\",\"$defs\":{\"x\":{\"$id\":\"c.json\",\"type\":\"null\"}},\"items\":{\"$ref\":\"c.json\"},"
+          "\"contains\":{\"$ref\":\"http://x.org/a/c.json#\"}}",
+          "[null]", "[1]\n[]", NULL },
+        { "{\"$id\":\"http://x.org/a\",\"$ref\":\"http://x.org/a#/$defs/n\",\"$defs\":{\"n\":{\"type\":\"null\"}}}",
+          "null", "1", NULL },
+        { "{\"id\":\"http://x.org/a\",\"$schema\":\"http://json-schema.org/draft-04/"
+          "schema#\",\"definitions\":{\"n\":{\"id\":\"#n\",\"type\":\"null\"}},\"items\":{\"$ref\":\"#n\"}}",
+          "[null]", "[1]", NULL },
+        { "{\"$defs\":{\"n\":{\"type\":\"integer\"}},\"items\":{\"$ref\":\"#/$defs/n\",\"minimum\":3}}", "[3]",
+          "[2]\n[\"a\"]", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/"
+          "schema#\",\"definitions\":{\"n\":{\"type\":\"integer\"}},\"items\":{\"$ref\":\"#/definitions/"
+          "n\",\"minimum\":3}}",
+          "[3]\n[2]", "[\"a\"]", NULL },
+        /* what has an $id or $anchor, but where no schema stands, has none; a property may be called like a keyword */
+        { "{\"$defs\":{\"a\":{\"enum\":[{\"$id\":\"http://x.org/n\",\"type\":\"null\"}]},"
+          "\"b\":{\"x\":{\"$id\":\"http://x.org/n\",\"type\":\"null\"}},"
+          "\"c\":{\"properties\":{\"enum\":{\"$id\":\"http://x.org/n\",\"type\":\"integer\"}}}},"
+          "\"items\":{\"$ref\":\"http://x.org/n\"}}",
+          "[3]\n[]", "[null]\n[\"a\"]", NULL },
+        { "{\"$defs\":{\"a\":{\"const\":{\"$anchor\":\"n\",\"type\":\"null\"}},"
+          "\"items\":{\"items\":{\"$anchor\":\"n\",\"type\":\"integer\"}}},\"items\":{\"$ref\":\"#n\"}}",
+          "[3]\n[]", "[null]\n[\"a\"]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* What must not hold of arrays and objects, or only under a condition; values that two enums share. */
+static void test_opposites(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{\"type\":\"integer\"}]}}", "[\"a\"]\n[\"a\",1]",
+          "[]\n[1]\n[1,\"a\"]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"items\":false}"
+          "}",
+          "[\"a\"]\n[1,2]\n[1,null,3]", "[]\n[1]\n[1,null]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"minItems\":2,\"maxItems\":3}}", "[]\n[1]\n[1,2,3,4]", "[1,2]\n[1,2,3]\n{}",
+          NULL },
+        { "{\"type\":\"array\",\"not\":{\"allOf\":[{\"minItems\":1},{\"items\":{\"type\":\"integer\"}}]}}",
+          "[]\n[\"a\"]\n[1,\"a\"]", "[1]\n[1,2]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"anyOf\":[{\"minItems\":3},{\"maxItems\":1}]}}", "[1,2]", "[]\n[1]\n[1,2,3]",
+          NULL },
+        { "{\"type\":\"array\",\"not\":{\"anyOf\":[true]}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"object\",\"not\":{\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}}",
+          "{}\n{\"c\":1}", "{\"a\":1}\n{\"b\":1}\n{\"c\":1,\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"anyOf\":[false,{\"required\":[\"a\"]}]}", "{\"a\":1}", "{}\n{\"b\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"enum\":[{},1,\"a\"]}}", "[]\n[1]", "{}\n1", NULL },
+        { "{\"type\":\"array\",\"minItems\":1,\"maxItems\":0,\"not\":{\"const\":[1]}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"object\",\"not\":{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]},\"else\":{"
+          "\"required\":[\"c\"]}}}",
+          "{}\n{\"a\":1}\n{\"b\":1}\n{\"a\":1,\"c\":1}", "{\"a\":1,\"b\":1}\n{\"c\":1}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]}}}",
+          "{\"a\":1}\n{\"a\":1,\"c\":1}", "{}\n{\"b\":1}\n{\"a\":1,\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]}}", "{}\n{\"a\":1}", "[]", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]},\"then\":{\"required\":[\"b\"]}}",
+          "{}\n{\"c\":1}\n{\"a\":1,\"b\":1}", "{\"a\":1}\n{\"c\":1,\"a\":1}", NULL },
+        { "{\"type\":\"object\",\"if\":{\"required\":[\"a\"]},\"else\":{\"required\":[\"b\"]}}",
+          "{\"a\":1}\n{\"b\":1}", "{}\n{\"c\":1}", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"n\":{\"minItems\":2}},\"not\":{\"$ref\":\"#/$defs/n\"}}", "[]\n[1]",
+          "[1,2]", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"n\":{\"minItems\":2}},\"$ref\":\"#/$defs/n\",\"maxItems\":3}",
+          "[1,2]\n[1,2,3]", "[1]\n[1,2,3,4]", NULL },
+        { "{\"type\":\"array\",\"anyOf\":[{\"const\":[1,\"x\"]},{\"items\":{\"type\":\"null\"}}]}",
+          "[1,\"x\"]\n[]\n[null]", "[1]\n[\"x\",1]", NULL },
+        { "{\"allOf\":[{\"enum\":[1,2,\"a\"]},{\"enum\":[1.0,3,\"a\"]}]}", "1\n1.0\n\"a\"", "2\n3\n\"b\"", NULL },
+        { "{\"anyOf\":[{\"enum\":[1,\"a\"]},{\"enum\":[1.0,2,\"a\",\"b\"]}]}", "1\n1.0\n2\n\"a\"\n\"b\"",
+          "3\n\"c\"\n0", NULL },
+        { "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"^x\":{}},\"additionalProperties\":false}}",
+          "{\"a\":1}\n{\"x\":1,\"a\":1}", "{}\n{\"xa\":1}", NULL },
+        { "{\"type\":\"object\",\"minProperties\":2,\"maxProperties\":1}", "", "{}\n{\"a\":1}\n{\"a\":1,\"b\":2}",
+          NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\",\"b\"],\"maxProperties\":1}", "",
+          "{}\n{\"a\":1}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[null,true,false,1]}}", "[]\n[true,null]\n[1,false,true,null]",
+          "[null,null]\n[true,1,true]", NULL },
+        { "{\"$id\":\"http://x.org/a/b.json\",\"$defs\":{\"x\":{\"$id\":\"/"
+          "c.json\",\"type\":\"null\"}},\"items\":{\"$ref\":\"http://x.org/c.json\"}}",
+          "[null]", "[1]", NULL },
+        { "{\"$id\":\"http://x.org/a/"
+          "b.json\",\"$defs\":{\"x\":{\"$id\":\"urn:x\",\"type\":\"null\"}},\"items\":{\"$ref\":\"urn:x\"}}",
+          "[null]", "[1]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* Keywords that meet others of their kind, numbers that differ in their last part only, references of all spellings. */
+static void test_together(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minLength\":2.0,\"maxLength\":99999999999999}", "\"ab\"\n1", "\"a\"", NULL },
+        { "{\"enum\":[1,-1,10,1.0,12,21,1e+2,0.5]}", "1\n-1\n10\n12\n21\n100\n0.5", "2\n120\n-10\n5", NULL },
+        { "{\"allOf\":[{\"minLength\":2},{\"maxLength\":5},{\"minLength\":3,\"maxLength\":4}]}",
+          "\"abc\"\n\"abcd\"\nnull", "\"ab\"\n\"abcde\"", NULL },
+        { "{\"minLength\":5,\"maxLength\":3}", "1\n[]", "\"abcd\"\n\"\"", NULL },
+        { "{\"allOf\":[{\"maxLength\":5},{\"maxLength\":3},{\"pattern\":\"a\"},{\"minLength\":2}]}",
+          "\"ab\"\n\"xxa\"", "\"a\"\n\"xxx\"\n\"axxx\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^a-c\\\\u0000-\\\\u002f]$\"}", "\"d\"\n\"0\"", "\"b\"\n\"-\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^x-\\\\uffff]$\"}", "\"w\"", "\"x\"\n\"\xc3\xa9\"", NULL },
+        { "{\"dependencies\":{\"a\":\"b\",\"c\":[\"a\"]},\"properties\":{\"a\":{},\"b\":{},\"c\":{}}}",
+          "{}\n{\"a\":1,\"b\":2}\n{\"b\":2}", "{\"a\":1}\n{\"c\":1}", NULL },
+        { "{\"allOf\":[{\"patternProperties\":{\"^a\":{}}},{\"patternProperties\":{\"^a\":{\"type\":\"null\"}}}]}",
+          "{\"ab\":null}\n{\"b\":1}", "{\"ab\":1}", NULL },
+        { "{\"allOf\":[{\"minProperties\":1},{\"minProperties\":2},{\"maxProperties\":3},{\"maxProperties\":2}],"
+          "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"c\":3}", "{\"a\":1}\n{}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"minProperties\":3,\"maxProperties\":2}", "[]", "{}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"required\":[\"a\",\"b\",\"c\"],\"maxProperties\":2}", "1",
+          "{\"a\":1,\"b\":2}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"properties\":{\"a\":{\"type\":\"number\"}},\"enum\":[{\"a\":1},{\"b\":2},{\"a\":\"x\"}]}",
+          "{\"a\":1}\n{\"b\":2}", "{\"a\":\"x\"}\n{}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"maxProperties\":1}", "{\"a\":1}\n{\"b\":1}\n{}", "{\"a\":1,\"b\":1}",
+          "ordered" },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"],\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":1}\n{\"b\":1}", "{\"b\":1,\"a\":1}\n{\"a\":1}", "ordered" },
+        { "{\"allOf\":[{\"prefixItems\":[{\"const\":1}]},{\"prefixItems\":[{},{\"const\":2}]}]}",
+          "[1,2]\n[1]\n[]\n[1,2,3]", "[2]\n[1,3]", NULL },
+        { "{\"items\":{\"enum\":[1,2,3]},\"uniqueItems\":true,\"minItems\":2,\"maxItems\":3}", "[1,2]\n[3,1,2]",
+          "[1]\n[1,1]\n[1,2,3,1]", NULL },
+        { "{\"items\":{\"enum\":[1,2]},\"uniqueItems\":true,\"minItems\":3}", "1", "[1,2]\n[1,2,1]", NULL },
+        { "{\"items\":{\"type\":\"number\"},\"uniqueItems\":false}", "[1,1]", "[\"a\"]", NULL },
+        { "{\"allOf\":[{\"minItems\":1},{\"minItems\":2},{\"maxItems\":3},{\"maxItems\":2}]}", "[1,2]",
+          "[1]\n[1,2,3]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":1}", "{}", "[1]\n[1,1]\n[]", NULL },
+        { "{\"enum\":[[1],[2,3]],\"items\":{\"maximum\":2}}", "[1]", "[2,3]\n[2]", NULL },
+        { "{\"enum\":[[1],[2,3],[]],\"prefixItems\":[{\"const\":2}]}", "[2,3]\n[]", "[1]", NULL },
+        { "{\"unevaluatedItems\":true,\"unevaluatedProperties\":true,\"uniqueItems\":false}", "[1,1]\n{\"a\":1}", "",
+          NULL },
+        { "{\"not\":{\"type\":\"object\",\"maxProperties\":0}}", "{\"a\":1}\n[]", "{}", NULL },
+        { "{\"not\":{\"type\":\"object\",\"additionalProperties\":true}}", "[]\n1", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"properties\":{}}}", "", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"items\":true}}", "", "[]\n[1]", NULL },
+        { "{\"$ref\":\"#/$defs/a~1b~0/anyOf/1\",\"$defs\":{\"a/b~\":{\"anyOf\":[{},{\"type\":\"null\"}]}}}", "null",
+          "1", NULL },
+        { "{\"$ref\":\"#two\",\"$defs\":{\"a\":{\"$anchor\":\"one\",\"type\":\"null\"},\"b\":{\"$anchor\":\"two\","
+          "\"type\":"
+          "\"string\"},\"$anchor\":{\"type\":\"number\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/"
+          "schema#\",\"$ref\":\"#two\",\"definitions\":{\"a\":{\"$id\":\"#one\"},"
+          "\"b\":{\"$id\":\"#tow\"},\"d\":{\"$id\":\"xtwo\"},\"c\":{\"$id\":\"#two\",\"type\":\"string\"}}}",
+          "\"a\"", "1\nnull", NULL },
+        { "{\"$id\":\"http://x.org/a/b\",\"$ref\":\"c\",\"$defs\":{\"c\":{\"$id\":\"http://x.org/a/"
+          "c\",\"type\":\"null\"},"
+          "\"d\":{\"$id\":5},\"enum\":[{\"$id\":\"c\"}]}}",
+          "null", "1", NULL },
+        { "{\"properties\":{\"$id\":{\"type\":\"null\"},\"enum\":{\"type\":\"null\"}},\"const\":{\"$id\":null}}",
+          "{\"$id\":null}", "{}\n{\"$id\":1}", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* The same the other way round: the narrower bound first, the same thing twice, what leaves nothing over. */
+static void test_in_turn(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"allOf\":[{\"minProperties\":2},{\"minProperties\":1},{\"maxProperties\":2},{\"maxProperties\":3}],"
+          "\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"maxProperties\":1},\"minProperties\":1,\"properties\":{\"a\":{},\"b\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{}", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":{\"maxProperties\":1}},{\"not\":{\"maxProperties\":0}},{\"not\":{"
+          "\"minProperties\":3}},{\"not\":{\"minProperties\":4}}],\"properties\":{\"a\":{},\"b\":{},\"c\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"maxItems\":1}},{\"not\":{\"maxItems\":0}},{\"not\":{"
+          "\"minItems\":3"
+          "}},{\"not\":{\"minItems\":4}}]}",
+          "[1,2]", "[]\n[1]\n[1,2,3]", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"prefixItems\":[{},{\"type\":\"null\"}]}},{\"not\":{"
+          "\"prefixItems\":["
+          "{\"type\":\"null\"}]}}]}",
+          "[1,2]\n[1,2,3]", "[]\n[null]\n[null,1]\n[1]\n[1,null]", NULL },
+        { "{\"allOf\":[{\"maxLength\":3},{\"maxLength\":5},{\"minLength\":2},{\"minLength\":1}]}", "\"ab\"\n\"abc\"",
+          "\"a\"\n\"abcd\"", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":{\"maxProperties\":0}},{\"not\":{\"maxProperties\":1}},{\"not\":{"
+          "\"minProperties\":4}},{\"not\":{\"minProperties\":3}}],\"properties\":{\"a\":{},\"b\":{},\"c\":{}},"
+          "\"additionalProperties\":false}",
+          "{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"type\":\"array\",\"allOf\":[{\"not\":{\"maxItems\":0}},{\"not\":{\"maxItems\":1}},{\"not\":{"
+          "\"minItems\":4"
+          "}},{\"not\":{\"minItems\":3}}]}",
+          "[1,2]", "[]\n[1]\n[1,2,3]", NULL },
+        { "{\"allOf\":[{\"type\":\"string\",\"minLength\":3},{\"pattern\":\"^[^]{2,4}$\"}]}", "\"abc\"\n\"abcd\"",
+          "\"ab\"\n\"abcde\"", NULL },
+        { "{\"allOf\":[{\"maxLength\":3},{\"minLength\":1}]}", "\"a\"\n\"abc\"", "\"\"\n\"abcd\"", NULL },
+        { "{\"allOf\":[{\"minLength\":3},{\"minLength\":1}]}", "\"abc\"\n\"abcd\"", "\"\"\n\"ab\"", NULL },
+        { "{\"type\":\"object\",\"not\":{\"unevaluatedProperties\":true}}", "", "{}\n{\"a\":1}", NULL },
+        { "{\"type\":\"array\",\"not\":{\"unevaluatedItems\":true}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":false}}", "", "[]\n[1]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true},\"minItems\":2,\"maxItems\":1}", "", "[]\n[1,1]",
+          NULL },
+        { "{\"type\":\"array\",\"not\":false}", "[]\n[1]", "{}", NULL },
+        { "{\"type\":\"string\",\"not\":{\"pattern\":\"^(foo$|ba+r)$\"}}", "\"\"\n\"fo\"\n\"br\"\n\"fooo\"",
+          "\"foo\"\n\"bar\"\n\"baar\"", NULL },
+        { "{\"patternProperties\":{\"^(foo$|bar)$\":{\"type\":\"integer\"}},\"additionalProperties\":{\"type\":"
+          "\"string\"}}",
+          "{\"foo\":1}\n{\"bar\":2}\n{\"fo\":\"x\"}", "{\"foo\":\"x\"}\n{\"bar\":\"x\"}\n{\"fo\":1}", NULL },
+        { "{\"allOf\":[{\"patternProperties\":{\"^a\":{},\"c$\":{\"type\":\"null\"}}},{\"patternProperties\":{\"b$\":"
+          "{\"type\":"
+          "\"null\"},\"^a\":{\"minimum\":3},\"c$\":{}}}]}",
+          "{\"a\":3,\"xb\":null,\"xc\":null}\n{\"ab\":null}", "{\"a\":1}\n{\"xb\":1}\n{\"xc\":1}\n{\"ac\":3}", NULL },
+        { "{\"properties\":{\"ab\":false},\"patternProperties\":{\"^a\":{},\"b$\":{\"type\":\"null\"}}}",
+          "{\"a\":1}\n{\"xb\":null}", "{\"ab\":null}\n{\"xb\":1}", NULL },
+        { "{\"type\":\"object\",\"properties\":{\"x\":{},\"z\":{}},\"not\":{\"propertyNames\":{\"not\":{\"enum\":["
+          "\"x\",\"y\"]"
+          "}}},\"additionalProperties\":false}",
+          "{\"x\":1}\n{\"x\":1,\"z\":2}", "{}\n{\"z\":1}", NULL },
+        { "{\"$defs\":{\"c\":{\"contains\":{\"const\":1}}},\"allOf\":[{\"$ref\":\"#/$defs/c\"},{\"$ref\":\"#/$defs/"
+          "c\"}]}",
+          "[1]\n[2,1,1]", "[]\n[2]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"const\":1},\"contains\":{\"const\":1},\"maxContains\":2}", "[1]\n[1,1]",
+          "[]\n[1,1,1]\n[2]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"const\":1},\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":"
+          "3,"
+          "\"maxItems\":5}",
+          "[1,1]\n[1,1,1]", "[1]\n[1,1,1,1]", NULL },
+        { "{\"items\":false,\"uniqueItems\":true}", "[]\n{}", "[1]", NULL },
+        { "{\"items\":{\"enum\":[\"a\",2]},\"uniqueItems\":true}", "[]\n[\"a\"]\n[2,\"a\"]", "[2,2]\n[\"a\",2,\"a\"]",
+          NULL },
+        { "{\"allOf\":[{\"enum\":[1,-2.0,3]},{\"enum\":[-1,2,-2,30]}]}", "-2\n-2.0", "1\n-1\n2\n3", NULL },
+        { "{\"enum\":[{\"a\":1},{\"b\":2}],\"additionalProperties\":{\"maximum\":1}}", "{\"a\":1}", "{\"b\":2}\n{}",
+          NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[\\\\u0000-\\\\uffff\\\\u{10000}-\\\\u{10ffff}]b$\"}",
+          "\"ab\"\n\"\xf0\x9f\x98\x80"
+          "b\"",
+          "\"b\"\n\"aab\"", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^a\\u0000b\\\\\\u0000$\"}", "\"a\\u0000b\\u0000\"",
+          "\"ab\"\n\"a\\u0000b\"", NULL },
+        { "{\"$schema\":5,\"type\":\"null\"}", "null", "1", NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^.{2,4}$\",\"minLength\":3}", "\"abc\"\n\"abcd\"", "\"ab\"\n\"abcde\"",
+          NULL },
+        { "{\"type\":\"string\",\"pattern\":\"^[^]{2,4}$\",\"minLength\":3}", "\"abc\"\n\"abcd\"",
+          "\"ab\"\n\"abcde\"", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* Keywords that say the same twice, or nothing, or all, and refusals that do not matter. */
+static void test_corners(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"type\":\"string\",\"allOf\":[{\"not\":{\"maxLength\":3}},{\"maxLength\":5}]}", "\"abcd\"\n\"abcde\"",
+          "\"abc\"\n\"abcdef\"", NULL },
+        { "{\"type\":\"string\",\"allOf\":[{\"maxLength\":0},{\"maxLength\":5}]}", "\"\"", "\"a\"", NULL },
+        { "{\"type\":\"object\",\"propertyNames\":{\"enum\":[\"a\",\"b\"]},\"properties\":{\"a\":{\"type\":\"null\"},"
+          "\"c\":{}},\"required\":[\"a\"]}",
+          "{\"a\":null}\n{\"a\":null,\"b\":5}\n{\"b\":5,\"a\":null}",
+          "{}\n{\"a\":1}\n{\"a\":null,\"c\":5}\n{\"b\":1}", NULL },
+        { "{\"type\":\"object\",\"propertyNames\":false}", "{}", "{\"a\":1}", NULL },
+        { "{\"anyOf\":[{\"const\":{\"a\":\"x\"},\"not\":{\"additionalProperties\":{\"type\":\"string\"}}},{\"type\":"
+          "\"null\"}]}",
+          "null", "{\"a\":\"x\"}", NULL },
+        { "{\"type\":\"array\",\"$defs\":{\"s\":{\"items\":{\"type\":\"string\"}}},\"allOf\":[{\"not\":{\"$ref\":\"#/"
+          "$defs/s\"}},{\"not\":{\"$ref\":\"#/$defs/s\"}}]}",
+          "[1]\n[\"a\",1]", "[]\n[\"a\"]", NULL },
+        { "{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"contains\":{\"type\":\"string\"},\"maxContains\":2}",
+          "[\"a\"]\n[\"a\",\"b\"]", "[]\n[\"a\",\"b\",\"c\"]", NULL },
+        { "{\"type\":\"array\",\"contains\":true,\"maxContains\":2,\"minItems\":2}", "[1,2]", "[1]\n[1,2,3]", NULL },
+        { "{\"anyOf\":[{\"type\":\"object\",\"maxProperties\":5,\"allOf\":[{\"not\":{\"maxProperties\":5}},{\"not\":{"
+          "\"dependentRequired\":{\"a\":[\"b\"]}}}]},{\"type\":\"null\"}]}",
+          "null", "{}", NULL },
+        { "{\"$ref\":\"#foo\",\"$defs\":{\"a\":{\"$id\":\"http://x/"
+          "y\",\"$anchor\":\"foo\",\"type\":\"string\"},\"b\":{\"$anchor\":\"foo\",\"type\":\"null\"}}}",
+          "null", "\"a\"", NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],"
+          "\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":"
+          "\"object\",\"maxProperties\":2,\"not\":{\"minProperties\":5}}}}}}}}",
+          "{\"a\":{\"a\":{\"a\":{\"a\":1}}}}\n{\"a\":{\"a\":{\"a\":{}}}}",
+          "{\"a\":{\"a\":{\"a\":{\"a\":1,\"b\":1,\"c\":2}}}}", NULL },
+        { "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],"
+          "\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"array\","
+          "\"maxItems\":2,\"not\":{\"minItems\":5}}}}}}}}",
+          "{\"a\":{\"a\":{\"a\":[1,2]}}}", "{\"a\":{\"a\":{\"a\":[1,2,3]}}}", NULL },
+        { "{\"items\":{\"$anchor\":\"a\",\"type\":\"null\"},\"prefixItems\":[{\"$ref\":\"#a\"}]}",
+          "[]\n[null]\n[null,null]", "[1]\n[null,1]", NULL },
+        { "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":63,\"maxItems\":63}", NULL,
+          "[]\n[null]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static const char *one_byte(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char byte[256];
+    (void)vocab;
+    byte[token] = (char)token;
+    *n = 1;
+    return byte + token;
+}
+
+/* Where does the matcher stop reading `text`: at the first byte behind which nothing can be completed. */
+static size_t reads(const samp_grammar *g, const char *text)
+{
+    static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    samp_sampler *s = samp_init_grammar(index, g);
+    size_t n = 0;
+    while (text[n] && samp_accept(s, (uint8_t)text[n]) == SAMP_OK) n++;
+    samp_free(s);
+    samp_vocab_index_free(index);
+    return n;
+}
+
+/* What no value can be is not begun: a property that contradicts itself, a member that must be there and can't be, more
+   members than there are. The text up to | is read, and no further. */
+static void test_dead_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *text;
+    } cases[] = {
+        { "{\"type\":\"array\",\"minItems\":3,\"items\":{\"type\":\"string\",\"allOf\":[{\"pattern\":\"^a\"},{"
+          "\"pattern\":"
+          "\"b$\"}]}}",
+          "[\"ab\",\"aab\",\"ab\"]|" },
+        { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"ab\":1,\"ab|\":2}" },
+        { "{\"properties\":{\"a\":{\"const\":{\"d\":1},\"minProperties\":2},\"ab\":{}}}", "{\"a|\":{\"d\":1}}" },
+        { "{\"properties\":{\"a\":{\"minProperties\":2,\"properties\":{\"x\":{}},\"additionalProperties\":false}}}",
+          "{\"a\":|{\"x\":1}}" },
+        { "{\"properties\":{\"a\":{\"minProperties\":2,\"properties\":{\"x\":{}},\"additionalProperties\":false}}}",
+          "{\"a\":[1]}|" },
+        { "{\"items\":{\"required\":[\"x\",\"y\"],\"maxProperties\":1}}", "[1,|{\"x\":1}]" },
+        { "{\"items\":{\"required\":[\"x\"],\"properties\":{\"x\":{\"const\":{\"d\":1},\"maxProperties\":0}}}}",
+          "[[],|{\"x\":{}}]" },
+        { "{\"anyOf\":[{\"const\":1},{\"type\":\"object\",\"minProperties\":2,\"properties\":{\"a\":{},\"b\":{"
+          "\"const\":{\"d\":1},\"maxProperties\":0}},\"additionalProperties\":false}]}",
+          "|{\"a\":1" },
+        { "{\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
+          "0}}",
+          "|{\"a\":1" },
+        { "{\"type\":\"object\",\"maxProperties\":2,\"additionalProperties\":{\"const\":{\"d\":1},\"maxProperties\":"
+          "0}}",
+          "{|\"a\":1" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char text[200];
+        size_t want = strcspn(cases[i].text, "|");
+        snprintf(text, sizeof text, "%.*s%s", (int)want, cases[i].text, cases[i].text + want + 1);
+        samp_grammar *g = compile(cases[i].schema, NULL);
+        if (reads(g, text) != want)
+            test_fail(__FILE__, __LINE__, "%s\n%s: %zu, wanted %zu", cases[i].schema, text, reads(g, text), want);
+        samp_grammar_free(g);
+    }
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "tidy", "compact spaced", "order", "orderedx", "spaced compact ordered" };
+    static const char *const good[] = { "", " ", "compact", " compact  ordered ", "spaced", "ordered spaced" };
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        samp_grammar_error error;
+        assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{}", bad[i], &error));
+        assert_status(error.status, SAMP_E_RANGE);
+        assert_memory_equal(error.message, "root: ", 6);
+    }
+    for (size_t i = 0; i < TEST_COUNT(good); i++) samp_grammar_free(compile("{}", good[i]));
+}
+
+/* What is refused, where, and how. */
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema;
+        int status;
+        const char *place;
+    } cases[] = {
+        { "{\"properties\":{\"a\":{\"multipleOf\":3}}}", SAMP_E_UNSUPPORTED, "/properties/a/multipleOf:" },
+        { "{\"multipleOf\":100001}", SAMP_E_UNSUPPORTED, "/multipleOf:" }, /* 10000, and then a digit */
+        { "{\"multipleOf\":10000.5}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
+        { "{\"multipleOf\":1000000.0001}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
+        { "{\"items\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/items/uniqueItems:" },
+        { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
+        { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
+        { "{\"patternProperties\":{\"[\":{}}}", SAMP_E_FORMAT, "/patternProperties/[:" },
+        { "{\"format\":\"regex\"}", SAMP_E_UNSUPPORTED, "/format:" },
+        { "{\"$ref\":\"other.json\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"#/none\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#none\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"anyOf\":[{},{\"$dynamicRef\":\"#a\"}]}", SAMP_E_UNSUPPORTED, "/anyOf/1/$dynamicRef:" },
+        { "{\"unevaluatedProperties\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED, "/unevaluatedProperties:" },
+        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}}]}", SAMP_E_UNSUPPORTED, "/allOf/" },
+        { "{\"$schema\":\"http://json-schema.org/draft-03/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
+        { "{\"type\":\"any\"}", SAMP_E_FORMAT, "/type:" },
+        { "{\"minLength\":-1}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1.5}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"enum\":1}", SAMP_E_FORMAT, "/enum:" },
+        { "{\"minimum\":\"1\"}", SAMP_E_FORMAT, "/minimum:" },
+        { "{\"items\":3}", SAMP_E_FORMAT, "/items:" },
+        { "{\"required\":true}", SAMP_E_FORMAT, "/required:" },
+        { "{\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{"
+          "\"a\":{"
+          "\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":{\"type\":\"object\",\"not\":{\"required\":"
+          "true}}}}"
+          "}}}}",
+          SAMP_E_FORMAT, "/properties/a/properties/a/properties/a/not/required:" },
+        { "{\"minItems\":99999999999999}", SAMP_E_RANGE, "/minItems:" },
+        { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
+        { "[]", SAMP_E_FORMAT, ":" },
+        /* an error stands beside values that are compared with a pattern, or joined with others */
+        { "{\"enum\":[\"a\"],\"type\":[\"string\",\"\"],\"maxLength\":21}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"string\",\"\"],\"anyOf\":[{\"enum\":[\"a\"]},{\"const\":\"b\"}],\"maxLength\":21}",
+          SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":\"array\",\"not\":{\"enum\":[[1]]}}", SAMP_E_UNSUPPORTED, "/not/enum/0:" },
+        { "{\"type\":\"array\",\"not\":{\"const\":[1]}}", SAMP_E_UNSUPPORTED, "/not/const:" },
+        { "{\"type\":\"array\",\"not\":{\"prefixItems\":[{}],\"items\":{\"type\":\"integer\"}}}", SAMP_E_UNSUPPORTED,
+          "/not/items:" },
+        { "{\"type\":\"array\",\"not\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/not/uniqueItems:" },
+        { "{\"type\":\"array\",\"unevaluatedItems\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED,
+          "/unevaluatedItems:" },
+        { "{\"type\":\"object\",\"minProperties\":3}", SAMP_E_UNSUPPORTED, "" },
+        { "{\"$ref\":\"#/enum\",\"enum\":[1]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$id\":\"http://x.org/a\",\"$ref\":\"../b\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"enum\":[1e999]}", SAMP_E_RANGE, "/enum" },
+        { "{\"const\":1e-999}", SAMP_E_RANGE, "/const" },
+        { "{\"minimum\":"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111111"
+          "1111111111111111111111111111111111111111111111111111111111111111111111111111111111111111}",
+          SAMP_E_RANGE, ":" },
+        { "{\"$recursiveRef\":\"#\"}", SAMP_E_UNSUPPORTED, "/$recursiveRef:" },
+        { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
+        { "{\"properties\":{\"\\u0001\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/?/type:" },
+        { "{\"anyOf\":[1,1,1,1,1,1,1,1,1,1,1,{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/0:" },
+        { "{\"anyOf\":[{},{},{},{},{},{},{},{},{},{},{},{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/11/type:" },
+        { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: no type" },
+        { "{\"minLength\":1e0}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1.0x}", SAMP_E_FORMAT, "expected" },
+        { "{\"multipleOf\":-2}", SAMP_E_FORMAT, "/multipleOf:" },
+        { "{\"$ref\":5}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"abc\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"{x\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/7\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/999999999999\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/anyOf/x\",\"anyOf\":[{}]}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/title/a\",\"title\":\"b\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#/a~\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"not\":{\"required\":[\"a\",5]},\"type\":\"object\"}", SAMP_E_FORMAT, "/not/required/1:" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"minContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"type\":\"array\",\"not\":{\"contains\":{\"const\":1},\"maxContains\":2}}", SAMP_E_UNSUPPORTED,
+          "/not/" },
+        { "{\"patternProperties\":{\"a\":{},\"b\":{},\"c\":{},\"d\":{},\"e\":{},\"f\":{},\"g\":{},\"h\":{},\"i\":{},"
+          "\"j\":{},\"k\":{}}}",
+          SAMP_E_UNSUPPORTED, "/patternProperties/k:" },
+        { "{\"$schema\":\"http://json-schema.org/draft-08/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
+        { "{\"type\":\"array\",\"not\":{\"$ref\":\"#/nowhere\"}}", SAMP_E_FORMAT, "/not/$ref:" },
+        { "{\"$id\":\"http://x.org\",\"$defs\":{\"c\":{\"$id\":\"http://x.org/c\"}},\"$ref\":\"c\"}",
+          SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"uniqueItems\":true,\"prefixItems\":[{\"const\":1}]}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"contains\":{\"const\":1}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"type\":\"array\",\"contains\":{\"type\":\"null\"},\"minContains\":64,\"maxItems\":64}",
+          SAMP_E_UNSUPPORTED, "/contains:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"number\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"string\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"uniqueItems\":true,\"items\":{\"type\":\"array\"}}", SAMP_E_UNSUPPORTED, "/uniqueItems:" },
+        { "{\"type\":\"number\",\"allOf\":[{\"enum\":[1e999999,2]},{\"enum\":[2,1e888888]}]}", SAMP_E_RANGE, "" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar_error error;
+        long before = heap.live;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, NULL, &error);
+        if (g || error.status != cases[i].status || strncmp(error.message, cases[i].place, strlen(cases[i].place)))
+            test_fail(__FILE__, __LINE__, "%s: %d %s", cases[i].schema, g ? 0 : error.status, error.message);
+        assert_true(error.line == 1 && error.column >= 1);
+        samp_grammar_free(g);
+        assert_num(heap.live, before);
+    }
+}
+
+/* n copies of a text, between two others. */
+static char *copies(const char *before, const char *text, size_t n, const char *after)
+{
+    size_t size = strlen(before) + n * strlen(text) + strlen(after) + 1, used = strlen(before);
+    char *out = (char *)malloc(size);
+    assert_non_null(out);
+    memcpy(out, before, used);
+    for (size_t i = 0; i < n; i++, used += strlen(text)) memcpy(out + used, text, strlen(text));
+    memcpy(out + used, after, strlen(after) + 1);
+    return out;
+}
+
+/* A place too long to tell is told as far as there is room, the reason where it fits; what is too long to be looked for is
+   a status. */
+static void test_long_places(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *text, *after;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "{\"properties\":{\"", "aaaaaaaaaa", "\":{\"type\":\"any\"}}}", SAMP_E_FORMAT, "/properties/aaaaaaaaaa" },
+        { "{\"$ref\":\"#/", "aaaaaaaaaa", "\"}", SAMP_E_RANGE, "/$ref:" },
+        { "{\"$ref\":\"http://x.org/", "aaaaaaaaaa", "\"}", SAMP_E_RANGE, "/$ref:" },
+        { "{\"$id\":\"http://x.org/", "aaaaaaaaaa", "/b\",\"$ref\":\"c\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"const\":", "1234567891", "}", SAMP_E_RANGE, "/const" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char *schema = copies(cases[i].before, cases[i].text, 110, cases[i].after);
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        if (g || error.status != cases[i].status || strncmp(error.message, cases[i].says, strlen(cases[i].says)))
+            test_fail(__FILE__, __LINE__, "%.40s: %d %s", schema, g ? 0 : error.status, error.message);
+        assert_true(strlen(error.message) < sizeof error.message);
+        free(schema);
+    }
+    /* 450 schemas that refer to one another, and 12 that must not hold in one another */
+    page many = { 0 };
+    put(&many, "{\"$ref\":\"#/$defs/a0\",\"$defs\":{");
+    for (int i = 0; i < 450; i++) put(&many, "\"a%d\":{\"$ref\":\"#/$defs/a%d\"},", i, i + 1);
+    put(&many, "\"a450\":{}}}");
+    samp_grammar_error far;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, many.text, NULL, &far));
+    assert_status(far.status, SAMP_E_RANGE);
+    assert_non_null(strstr(far.message, "too many schemas in one another"));
+    char *closed = copies("\"any\"}", "}}", 60, "");
+    char *deep = copies("", "{\"properties\":{\"abcdefgh\":", 60, "{\"type\":"),
+         *schema = copies(deep, "", 0, closed);
+    samp_grammar_error error;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error));
+    assert_status(error.status, SAMP_E_FORMAT);
+    assert_memory_equal(error.message, "/properties/abcdefgh/properties/", 32);
+    free(closed);
+    free(deep);
+    free(schema);
+}
+
+/* A keyword with a value that it can't have is an error wherever it stands; none is looked into as if it were right. */
+static void test_wrong_values(void **state)
+{
+    (void)state;
+    static const char *const keywords[][2] = {
+        /* a keyword, and values that it can't have */
+        { "type", "[1] {} true 1" },
+        { "enum", "{} 3 \"a\"" },
+        { "not", "[] 3 \"a\" null" },
+        { "allOf", "{} 3 true" },
+        { "anyOf", "{} 3" },
+        { "oneOf", "{} 3" },
+        { "if", "[] 3" },
+        { "properties", "[true] true 3 \"a\"" },
+        { "patternProperties", "[true] true 3" },
+        { "additionalProperties", "3 []" },
+        { "propertyNames", "3 [true]" },
+        { "required", "[1] [\"a\",{}] {} \"a\"" },
+        { "minProperties", "true \"1\"" },
+        { "maxProperties", "{}" },
+        { "dependentRequired", "[1] {\"a\":[1]} true" },
+        { "dependentSchemas", "[true] 3 {\"a\":3}" },
+        { "dependencies", "[[1]] {\"a\":[{}]}" },
+        { "prefixItems", "{} true" },
+        { "items", "3 \"a\"" },
+        { "contains", "3 []" },
+        { "minItems", "\"1\"" },
+        { "maxItems", "[]" },
+        { "uniqueItems", "1 {} \"a\"" },
+        { "minLength", "\"1\"" },
+        { "maxLength", "{}" },
+        { "pattern", "true 3 [] {} null" },
+        { "format", "3 {}" },
+        { "minimum", "\"1\" {}" },
+        { "exclusiveMaximum", "\"1\"" },
+        { "multipleOf", "\"1\" true 0" },
+    };
+    static const char *const around[] = { "{\"%s\":%s}", "{\"items\":{\"%s\":%s}}", "{\"not\":{\"%s\":%s}}",
+                                          "{\"properties\":{\"a\":{\"%s\":%s}}}",
+                                          "{\"anyOf\":[{\"type\":\"array\",\"minItems\":1},{\"%s\":%s}]}" };
+    for (size_t i = 0; i < TEST_COUNT(keywords); i++)
+        for (size_t k = 0; k < TEST_COUNT(around); k++) {
+            char values[100], schema[200];
+            snprintf(values, sizeof values, "%s", keywords[i][1]);
+            for (char *value = strtok(values, " "); value; value = strtok(NULL, " ")) {
+                samp_grammar_error error;
+                snprintf(schema, sizeof schema, around[k], keywords[i][0], value);
+                samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+                bool right = error.status == SAMP_E_FORMAT || (k == 2 && error.status == SAMP_E_UNSUPPORTED);
+                if (g || !right || !strstr(error.message, keywords[i][0]))
+                    test_fail(__FILE__, __LINE__, "%s: %d %s", schema, g ? 0 : error.status, error.message);
+                samp_grammar_free(g);
+            }
+        }
+}
+
+/* ------------------------------------------------------------------------------------------- hostile input */
+
+/* A status, no hang (it takes a third of a second at most; an emulator or a sanitizer takes longer), and nothing left on
+   the heap. */
+static void check_hostile(char *schema)
+{
+    samp_grammar_error error;
+    long before = heap.live;
+    clock_t from = clock();
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    print_message("%.60s...: %d %s, %.3f s\n", schema, error.status, g ? "" : error.message, seconds);
+    assert_true((g != NULL) == (error.status == SAMP_OK));
+    if (seconds > 60.0) test_fail(__FILE__, __LINE__, "%.60s... took %.2f s", schema, seconds);
+    samp_grammar_free(g);
+    assert_num(heap.live, before);
+    free(schema);
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    check_hostile(copies("", "[", 1000000, ""));
+    check_hostile(copies("", "{\"not\":", 200, "{}"));
+    char *closed = copies("{", "}", 201, "");
+    check_hostile(copies("", "{\"not\":", 200, closed));
+    free(closed);
+    closed = copies("{", "}", 121, "");
+    check_hostile(copies("", "{\"items\":", 120, closed));
+    free(closed);
+    check_hostile(copies("{\"$ref\":\"#\"", "", 0, "}"));
+    check_hostile(copies("{\"allOf\":[{\"$ref\":\"#\"}],\"anyOf\":[{\"$ref\":\"#\"}", ",{\"$ref\":\"#\"}", 30, "]}"));
+    check_hostile(
+        copies("{\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}},\"$ref\":\"#/$defs/a\"",
+               "", 0, "}"));
+    check_hostile(copies("{\"allOf\":[{}",
+                         ",{\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]},{\"required\":[\"c\"]}]}", 40,
+                         "]}"));
+    check_hostile(copies("{\"oneOf\":[{}",
+                         ",{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"string\"}}}", 40, "]}"));
+    check_hostile(copies("{\"oneOf\":[{\"pattern\":\"a\"}", ",{\"pattern\":\"^a*b{1,9}\"}", 1000, "]}"));
+    check_hostile(copies("{\"enum\":[0", ",1", 400000, "]}"));
+    check_hostile(copies("{\"required\":[\"a\"", ",\"a\"", 200000, "]}"));
+    check_hostile(
+        copies("{\"allOf\":[{\"$ref\":\"#/x\"}", ",{\"type\":\"object\"}", 50000, "],\"x\":{\"minProperties\":1}}"));
+    check_hostile(copies("{\"minLength\":2000000000,\"pattern\":\"", "(a|b){1000}", 100, "\"}"));
+    check_hostile(copies("{\"pattern\":\"", "(", 50000, "\"}"));
+    /* a name is read by a pattern, of which many places come to be possible at once */
+    check_hostile(copies("{\"patternProperties\":{\"^((a|b)*a(a|b){0,12})*$\":{\"type\":\"number\"}},"
+                         "\"properties\":{\"",
+                         "aaaaaab", 300, "\":{\"minimum\":3}}}"));
+    check_hostile(copies("{\"patternProperties\":{\"^(((a?){1,30}b?){1,30}){1,30}$\":{\"type\":\"number\"}},"
+                         "\"properties\":{\"",
+                         "aaaaaab", 300, "\":{\"minimum\":3}}}"));
+    check_hostile(copies(
+        "{\"minItems\":1000000000,\"items\":{\"minItems\":1000000000},\"contains\":{\"type\":\"null\"}", "", 0, "}"));
+    check_hostile(copies("{\"minimum\":0.", "1", 380, "}"));
+    check_hostile(copies("{\"multipleOf\":0.0", "0", 390, "1}"));
+    check_hostile(copies("{\"items\":[{}", ",{}", 200000, "]}"));
+    check_hostile(copies("{\"const\":[0", ",[1,2,{\"a\":null}]", 20000, "]}"));
+    check_hostile(copies("{\"$id\":\"http://a/b\",\"items\":[{}", ",{\"$id\":\"c\",\"$ref\":\"d\"}", 20000, "]}"));
+}
+
+/* 10,000 properties, each with a schema of its own. */
+static void test_many_properties(void **state)
+{
+    (void)state;
+    size_t n = 10000, used = 0, room = n * 80 + 100;
+    char *text = (char *)malloc(room);
+    assert_non_null(text);
+    used += (size_t)snprintf(text + used, room - used, "{\"properties\":{\"p\":{}");
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, room - used, ",\"p%zu\":{\"properties\":{\"x\":{\"const\":%zu}}}", i,
+                                 i);
+    snprintf(text + used, room - used, "}}");
+    check_hostile(text);
+}
+
+/* Every allocation that fails is a status, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"properties\":{\"a\":{\"pattern\":\"^a\",\"minLength\":3},\"b\":{\"oneOf\":[{\"const\":\"x\"},"
+        "{\"type\":\"number\",\"minimum\":3}]}},\"required\":[\"a\"],\"items\":{\"$ref\":\"#\"},"
+        "\"patternProperties\":{\"^x\":{}}}";
+    for (long at = 1;; at++) {
+        samp_grammar_error error;
+        long before = heap.live;
+        heap.fail_at = at;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        bool failed = heap.fail_at == 0;
+        heap.fail_at = 0;
+        if (failed) {
+            assert_null(g);
+            assert_num(error.status, SAMP_E_NOMEM);
+        } else
+            assert_non_null(g);
+        samp_grammar_free(g);
+        assert_num(heap.live, before);
+        if (!failed) break;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_dead_ends),       cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
