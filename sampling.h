@@ -124,6 +124,7 @@
        SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row
        SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
+                                   (a function of a part that is not asked for is an error that names the macro)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
@@ -451,6 +452,18 @@ typedef struct samp_perf_data {
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/* The functions of an optional part that was not asked for are declared all the same, where the compiler can be told to
+   refuse their use: its error then names the macro that is missing. */
+#ifdef __has_attribute
+#if __has_attribute(unavailable)
+#define SAMP_MISSING(part)                                                                                           \
+    extern __attribute__((unavailable("define " part " before the first #include of sampling.h, in each file")))
+#elif __has_attribute(error) /* gcc 11 */
+#define SAMP_MISSING(part)                                                                                           \
+    extern __attribute__((error("define " part " before the first #include of sampling.h, in each file")))
+#endif
 #endif
 
 /* ===================================================================================================== >>api */
@@ -970,6 +983,12 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GUMBEL")
+#endif
+#if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
 /* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
    E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
    Gumbel-max trick: the token with the largest logit + Gumbel noise.
@@ -983,7 +1002,10 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Cost     1.5 ns a token that is left with AVX-512, 2.5 with AVX2, step by step 15.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
+#ifndef SAMPLING_GUMBEL_DECLARED
+#pragma pop_macro("SAMP_API")
 #endif
+#endif /* SAMPLING_GUMBEL */
 
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
 
@@ -1024,6 +1046,12 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_KV")
+#endif
+#if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
 /* A cell holds the keys and values of one token. */
@@ -1177,10 +1205,19 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
+#ifndef SAMPLING_KV_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_KV */
 
 #ifdef SAMPLING_LLAMA
 #define SAMPLING_LLAMA_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_LLAMA")
+#endif
+#if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 /* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
 
 /* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
@@ -1212,19 +1249,26 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
+#ifndef SAMPLING_LLAMA_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_LLAMA */
 
-#if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
 /* Why a text (a grammar's, a request's) is none. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK if it is good */
     size_t line, column; /* from 1; columns are bytes */
     char message[160];   /* what was expected */
 } samp_text_error;
-#endif
 
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GRAMMAR")
+#endif
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMP_MISSING)
 /* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
 
 /* What a grammar is written in. */
@@ -1356,10 +1400,19 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
      Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab);
+#ifndef SAMPLING_GRAMMAR_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_GRAMMAR */
 
 #ifdef SAMPLING_SHARDS
 #define SAMPLING_SHARDS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_SHARDS")
+#endif
+#if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 /* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
 
 /* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
@@ -1436,10 +1489,19 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
 SAMP_API int samp_shard_take(samp_shard *shard);
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
+#ifndef SAMPLING_SHARDS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_SHARDS */
 
 #ifdef SAMPLING_PEERS
 #define SAMPLING_PEERS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_PEERS")
+#endif
+#if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 /* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
 
 /* Whose requests samp_settings_from reads. */
@@ -1487,10 +1549,19 @@ typedef struct samp_request {
               Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
+#ifndef SAMPLING_PEERS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_PEERS */
 
 #ifdef SAMPLING_DRAFTS
 #define SAMPLING_DRAFTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_DRAFTS")
+#endif
+#if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
 
 /* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
@@ -1573,10 +1644,19 @@ typedef struct samp_relaxed {
               a delta that changes with the row: not offered. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
+#ifndef SAMPLING_DRAFTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_DRAFTS */
 
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_CONSTRAINTS")
+#endif
+#if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
@@ -1729,7 +1809,12 @@ typedef struct samp_thinking {
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
+#ifndef SAMPLING_CONSTRAINTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_CONSTRAINTS */
+
+#undef SAMP_MISSING
 
 #ifdef __cplusplus
 }
@@ -1802,7 +1887,8 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
    What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
-#error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
+#error                                                                                                               \
+    "sampling.h: put SAMPLING_IMPLEMENTATION in a file of its own and add -fno-fast-math for it: tokens would change"
 #endif
 #if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
      (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
@@ -2874,6 +2960,11 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
+#ifdef __has_include
+#if !__has_include(SAMP_SELF_INCLUDE)
+#error "sampling.h: this file has another name: define SAMP_SELF_INCLUDE as that name, with its quotes"
+#endif
+#endif
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
 #include SAMP_SELF_INCLUDE
