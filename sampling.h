@@ -5065,7 +5065,7 @@ typedef struct sampi_field {
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_DECAY(param, member, told) \
+#define SAMPI_DECAY(param, member) \
     { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
       1, 0, 1, SAMPI_OPEN, told }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
@@ -5149,9 +5149,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
-    SAMPI_DECAY(top_p, first, "p"),
-    SAMPI_DECAY(decay, factor, "decay"),
-    SAMPI_DECAY(lowest, lowest, "lowest"),
+    SAMPI_DECAY(p, first),
+    SAMPI_DECAY(decay, factor),
+    SAMPI_DECAY(lowest, lowest),
     SAMPI_MIN_KEEP(TOP_P_DECAY, decay.min_keep),
 #endif
 };
@@ -8172,8 +8172,8 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status) return status;
-        low += down ? -(int64_t)power : (int64_t)power;
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 is 0, whatever its power */
+        if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;
     if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
@@ -28430,7 +28430,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
-    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
     return sampi_kit_only(&kit, tokens, n, true);
 }
 
@@ -28522,7 +28522,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
+    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
     bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
     for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {

@@ -390,6 +390,8 @@ static void test_floats_at_random(void **state)
             if (k == point) text[n++] = '.';
             text[n++] = (char)('0' + below(&rng, 10));
         }
+        "0e99999999999999999999", /* behind 2^64 */
+        "-0.0e-99999999999999999999999999999",
         snprintf(text + n, sizeof text - n, "e%d", (int)below(&rng, 110) - 60);
         same_float(s, text);
     }
