@@ -250,14 +250,15 @@ typedef struct samp_logit_bias {
     X(SAMP_E_DEVICE,      -8, "the device failed") \
     X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
-    X(SAMP_E_FULL,       -11, "no room left")
+    X(SAMP_E_FULL,       -11, "no room left") \
+    X(SAMP_E_NAME,       -12, "no setting has this name")
 /* clang-format on */
 
 typedef enum samp_status_code {
 #define SAMP_STATUS_ENUM(name, value, text) name = value,
     SAMP_STATUS_LIST(SAMP_STATUS_ENUM)
 #undef SAMP_STATUS_ENUM
-        SAMP_STATUS_LAST = -11
+        SAMP_STATUS_LAST = -12
 } samp_status_code;
 
 typedef enum samp_rng_kind {
@@ -536,8 +537,14 @@ SAMP_API const char *samp_isa_list(int i);
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
+   samp_error_text -- the same for a user to read: with the field that samp_status, samp_check_params or
+     samp_settings_set has named (or NULL), and what it may be where samp_settings_takes knows that: "top_p: a value is
+     outside its range: a number in (0, 1]". What lies behind a SAMP_E_UNSUPPORTED the field tells: "compiler", "clone",
+     "place" (see samp_chain_add). Writes at most size bytes with the final 0, returns the length of the whole text, or
+     SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
 SAMP_API int samp_version(void);
 
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
@@ -605,7 +612,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
               breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or not to be set by text (vocab;
               n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
               the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
               *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
@@ -616,8 +623,8 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
 /* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
    samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
      out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
-     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
-              order that is NULL. */
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
+              list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
@@ -1535,9 +1542,9 @@ typedef struct samp_request {
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
-              peer that there is not, or a value that it refuses; SAMP_E_UNSUPPORTED: it has no such field, or no
-              setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of the result (n_vocab,
-              vocab). After an error nothing has changed but *request.
+              peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
+              SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
+              the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
               its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
@@ -5067,7 +5074,7 @@ typedef struct sampi_field {
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
 #define SAMPI_DECAY(param, member) \
     { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
-      1, 0, 1, SAMPI_OPEN, told }
+      1, 0, 1, SAMPI_OPEN, #param }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
@@ -8031,7 +8038,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     sampi_sampler *c = (sampi_sampler *)chain;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
-    if (!bad) c->status = bad = sampi_use_status();
+    if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
         if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
@@ -8324,7 +8331,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     if (s && name) {
         const sampi_field *f = sampi_field_named(name);
         what = f ? f->param : name;
-        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_NAME;
     }
     if (field) *field = status ? what : NULL;
     return status;
@@ -8407,7 +8414,8 @@ static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *b
     sampi_text t = { buf, size, 0 };
     if (!name || (!buf && size)) return SAMP_E_NULL;
     const sampi_field *f = sampi_field_named(name);
-    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!f) return SAMP_E_NAME;
+    if (p && !sampi_put_value(&t, f, p)) return SAMP_E_UNSUPPORTED;
     if (!p) sampi_put_range(&t, f);
     return sampi_end_text(&t);
 }
@@ -8420,6 +8428,41 @@ SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *na
 SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
 {
     return sampi_tell(NULL, name, buf, size);
+}
+
+/* Why something is not supported, by the field that samp_status has named. */
+static SAMPI_COLD const char *sampi_unsupported(const char *field)
+{
+    static const char *const causes[][2] = {
+        { "compiler", "its flags, as -ffast-math, change the arithmetic" },
+        { "clone", "a custom sampler with a context lacks this function" },
+        { "place", "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (!strcmp(field, causes[i][0])) return causes[i][1];
+    return "not supported here";
+}
+
+/* Of a setting the values that it takes are told too, where it was the value that was wrong. */
+SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!buf && size) return SAMP_E_NULL;
+    if (!field || status >= 0) {
+        sampi_put(&t, samp_strerror(status));
+        return sampi_end_text(&t);
+    }
+    const sampi_field *f = sampi_field_named(field);
+    bool of_value = status == SAMP_E_RANGE || status == SAMP_E_NAN;
+    sampi_put(&t, field);
+    sampi_put(&t, ": ");
+    if (f && status == SAMP_E_FORMAT)
+        sampi_put(&t, "expected ");
+    else
+        sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
+    if (f && of_value) sampi_put(&t, ": ");
+    if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
 }
 
 /* ---- the settings themselves ---- */
@@ -9364,7 +9407,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
-    if (!status) status = sampi_use_status();
+    if (!status && (status = sampi_use_status()) && field) *field = "compiler";
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -24077,7 +24120,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
-    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a field that this program has");
+    return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
