@@ -710,11 +710,12 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
               by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
               clone has what its original has; a saved state has none. Members keep none, their chain does.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, as one may refuse; those
+              before it then accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
-              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
-              custom samplers before the one that refused.
-     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+              can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
+              nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
+     Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -5210,14 +5211,14 @@ typedef struct sampi_job sampi_job; /* >>fast */
 static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 static int sampi_load_failed(sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
-#define sampi_grammar_kept(s)           0
+#define sampi_grammar_ready(s, n)       SAMP_OK
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #define sampi_load_failed(io)           SAMP_E_FORMAT
@@ -8791,18 +8792,51 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
-   before: one that was told of tokens must have a rollback, and a grammar as many records. */
-static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+/* What custom samplers do for a rollback, one after the other: only they can refuse. */
+typedef enum sampi_back {
+    SAMPI_BACK_ASK,     /* nothing is done yet: can each of them, as far as that can be known? Grammars get ready, */
+    SAMPI_BACK_USERS,   /* those of the user's go back, which answer only by doing it, */
+    SAMPI_BACK_GRAMMARS /* and then grammars, which can't fail any more */
+} sampi_back;
+
+/* Calls the samplers of s in order until one refuses. *n_back counts those of the user's that have gone back. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
     int status = SAMP_OK;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
-        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+        status = sampi_rollback_custom(s->u.chain.item[i], n, round, n_back);
     if (!sampi_is_custom(s)) return status;
     if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
-    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
-    return sampi_user_status(iface->rollback(&s->base, n));
+    if (round == SAMPI_BACK_ASK) return sampi_is_grammar(s) ? sampi_grammar_ready(s, n) : SAMP_OK;
+    if (sampi_is_grammar(s) != (round == SAMPI_BACK_GRAMMARS)) return SAMP_OK;
+    status = sampi_user_status(iface->rollback(&s->base, n));
+    *n_back += !status;
+    return status;
+}
+
+/* The first n_back of the user's samplers have gone back, and the next one has refused: they are told again of the
+   last n tokens of `chain`. */
+static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        sampi_rollback_undo(s->u.chain.item[i], chain, n, n_back);
+    if (!sampi_is_custom(s) || sampi_is_grammar(s) || !iface->rollback || --*n_back < 0) return;
+    for (int32_t back = n; back-- > 0 && iface->accept;)
+        (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
+}
+
+/* All of it, or if one refuses, nothing: but if the chain does not know the tokens any more (samp_set_n_prev), those of
+   the user's samplers that have gone back stay there. A sampler that is no chain has none before it. */
+static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
+{
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, n, SAMPI_BACK_ASK, &n_back);
+    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_USERS, &n_back);
+    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_GRAMMARS, &n_back);
+    if (n_back && s->u.chain.ring.size >= (uint32_t)n) sampi_rollback_undo(s, s, n, &n_back);
+    return status;
 }
 
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
@@ -8814,8 +8848,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
     sampi_past *past = &s->past;
     bool good = sampi_past_is_good(s);
     if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
-    if (n) status = sampi_rollback_custom(s, n, true);
-    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (n) status = sampi_rollback_customs(s, n);
     if (status || !good) return status;
     sampi_edited(s);
     past->n_edits = s->n_edits;
@@ -20147,31 +20180,48 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
-   once more. Only for want of memory it can fail. */
-static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+/* A place that has been kept: its items are [n_now] from `items` on of those that are kept. */
+typedef struct sampi_back_to {
+    int32_t tokens, items, n_now; /* tokens: those that lead away from it, without ends of generation */
+    bool waiting;
+} sampi_back_to;
+
+/* The place before the last n tokens, and room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
-    const int32_t *size = (const int32_t *)m->past_n.data;
-    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
-    bool waiting = m->lazy.waiting;
+    const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
+    to->tokens = 0;
+    to->items = m->past.n;
+    to->n_now = m->n_now;
+    to->waiting = m->lazy.waiting;
     if (n > end) return SAMP_E_RANGE;
     for (int32_t i = end; i-- > end - n;) {
         if (size[i] == SAMPI_PLACE_STAYS) continue;
-        tokens++;
-        waiting = size[i] < SAMPI_PLACE_STAYS;
-        n_now = sampi_place_size(size[i]);
-        items -= n_now;
+        to->tokens++;
+        to->waiting = size[i] < SAMPI_PLACE_STAYS;
+        to->n_now = sampi_place_size(size[i]);
+        to->items -= to->n_now;
     }
     m->status = SAMP_OK;
     m->items.n = m->n_now;
-    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
-    if (m->status) return m->status;
-    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
-    m->items.n = m->n_now = n_now;
-    m->past.n = items;
+    if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->items.n = m->n_now;
+    return m->status;
+}
+
+/* There. A wait begins again, and reads what is left of its text once more. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    sampi_back_to to;
+    const int status = sampi_matcher_find_back(m, n, &to);
+    if (status) return status;
+    if (to.tokens)
+        memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = to.n_now;
+    m->past.n = to.items;
     m->past_n.n -= n;
-    m->history.n -= tokens;
-    if (waiting && tokens) {
+    m->history.n -= to.tokens;
+    if (to.waiting && to.tokens) {
         sampi_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
@@ -20649,8 +20699,12 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
 
-/* How many tokens it can take back. */
-static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+/* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
+{
+    sampi_back_to to;
+    return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
+}
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
@@ -27677,7 +27731,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
-    int status = sampi_rollback_custom(s, 0, true);
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, 0, SAMPI_BACK_ASK, &n_back);
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 

@@ -2075,6 +2075,106 @@ static void test_one_refuses(void **state)
     samp_grammar_free(h);
 }
 
+/* A sampler of the user's that has a list of its tokens, and may refuse to go back. */
+typedef struct stubborn {
+    samp_token token[64];
+    int n;
+    bool refuses;
+} stubborn;
+
+static int stubborn_accept(samp_sampler *s, samp_token token)
+{
+    stubborn *u = (stubborn *)s->ctx;
+    u->token[u->n++] = token;
+    return SAMP_OK;
+}
+
+static int stubborn_rollback(samp_sampler *s, int32_t n)
+{
+    stubborn *u = (stubborn *)s->ctx;
+    if (u->refuses) return SAMP_E_FULL;
+    u->n -= n;
+    return SAMP_OK;
+}
+
+/* A rollback that one member refuses leaves all of them as they are, wherever it stands: grammars, and those before
+   it. */
+static void test_one_stays(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                 *h = read_grammar(SAMP_GRAMMAR_GBNF,
+                                   "root ::= x\nx ::= \"a\" x y x? | \"b\" x? y?\ny ::= x? \"a\"?");
+    static const samp_sampler_i iface = { .accept = stubborn_accept, .apply = leave, .rollback = stubborn_rollback };
+    static char before[1 << 16], after[1 << 16];
+    for (int kind = 0; kind < 12; kind++) {
+        stubborn user[3] = { { { 0 }, 0, false } };
+        samp_sampler *inner = samp_chain_init(), *chain = samp_chain_init();
+        for (int i = 0; i < 2; i++) {
+            assert_ok(samp_chain_add(inner, samp_init_grammar(vocab_index, i ? h : g)));
+            assert_ok(samp_chain_add(inner, samp_init_custom(&iface, &user[i])));
+        }
+        assert_ok(samp_chain_add(chain, inner));
+        assert_ok(samp_chain_add(chain, samp_init_custom(&iface, &user[2])));
+        assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+        for (const char *p = "abaab"; *p; p++) assert_ok(samp_accept(chain, *p));
+        const samp_sampler *grammars[2] = { samp_chain_get(inner, 0), samp_chain_get(inner, 2) };
+        size_t size = save_two(grammars, before, sizeof before);
+        const int stays = kind % 3, n = 1 + kind / 3;
+        user[stays].refuses = true;
+        for (int try = 0; try < 2; try++) {
+            assert_status(samp_rollback(chain, n), SAMP_E_FULL);
+            assert_num(save_two(grammars, after, sizeof after), size);
+            if (memcmp(before, after, size)) test_fail(__FILE__, __LINE__, "kind %d: a grammar went back", kind);
+            for (int i = 0; i < 3; i++) {
+                if (user[i].n != 5) test_fail(__FILE__, __LINE__, "kind %d: sampler %d has %d", kind, i, user[i].n);
+                for (int k = 0; k < 5; k++) assert_num(user[i].token[k], "abaab"[k]);
+            }
+        }
+        user[stays].refuses = false;
+        assert_ok(samp_rollback(chain, n));
+        for (int i = 0; i < 3; i++) assert_num(user[i].n, 5 - n);
+        for (const char *p = &"abaab"[5 - n]; *p; p++) assert_ok(samp_accept(chain, *p));
+        assert_num(save_two(grammars, after, sizeof after), size);
+        assert_true(memcmp(before, after, size) == 0);
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+    samp_grammar_free(h);
+}
+
+/* So does one for which a grammar has no memory: a clone has room for few items, and the place before the last token
+   has many. */
+static void test_no_way_back(void **state)
+{
+    (void)state;
+    char text[1 << 12];
+    size_t n = (size_t)sprintf(text, "root ::= \"a\" (r0");
+    for (int i = 1; i < 20; i++) n += (size_t)sprintf(text + n, " | r%d", i);
+    n += (size_t)sprintf(text + n, ")");
+    for (int i = 0; i < 20; i++) n += (size_t)sprintf(text + n, "\nr%d ::= \"x\" r%d? \"%c\"", i, i, 'A' + i);
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [axA]+"), *h = read_grammar(SAMP_GRAMMAR_GBNF, text);
+    static char before[1 << 16], after[1 << 16];
+    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+    for (const char *p = "axxA"; *p; p++) assert_ok(samp_accept(chain, *p));
+    samp_sampler *clone = samp_clone(chain);
+    const samp_sampler *grammars[2] = { samp_chain_get(clone, 0), samp_chain_get(clone, samp_chain_n(clone) - 1) };
+    size_t size = save_two(grammars, before, sizeof before);
+    heap.fail_at = 1;
+    assert_status(samp_rollback(clone, 1), SAMP_E_NOMEM);
+    heap.fail_at = 0;
+    assert_num(save_two(grammars, after, sizeof after), size);
+    assert_true(memcmp(before, after, size) == 0);
+    assert_ok(samp_rollback(clone, 1));
+    assert_ok(samp_accept(clone, 'x'));
+    samp_free(chain);
+    samp_free(clone);
+    samp_grammar_free(g);
+    samp_grammar_free(h);
+}
+
 /* Two grammars in one chain, each with its text: a state has both. Cut off anywhere it is none, and changes nothing. */
 static void test_two_grammars(void **state)
 {
@@ -2530,6 +2630,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_full_to_the_byte),
         cmocka_unit_test(test_sample_fails),
         cmocka_unit_test(test_one_refuses),
+        cmocka_unit_test(test_one_stays),
+        cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_two_grammars),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
