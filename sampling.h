@@ -736,8 +736,8 @@ SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
      Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM.
-              After an error nothing has changed.
+              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM;
+              SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
@@ -1359,7 +1359,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
-   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+   in free text: until then it allows every token of the vocabulary; from the trigger on the text must be one of the
+   grammar's.
      tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
      words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
      patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
@@ -12650,7 +12651,8 @@ static samp_token sampi_draw_any(const sampi_job *job)
     sampi_job masked = *job;
     sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
     int refused = sampi_grammar_job(&masked);
-    if (!refused && job->logprobs && masked.mask != job->mask) refused = sampi_open_row(&row, job);
+    if (!refused && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        refused = sampi_open_row(&row, job);
     if (refused) return refused;
     job = &masked;
 #endif
@@ -13658,7 +13660,7 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory */
+    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory, 4: of a grammar's limits */
     void *copies; /* sampi_matcher: what a load's grammars become */
 };
 
@@ -20011,13 +20013,15 @@ static int sampi_matcher_begin(sampi_matcher *m)
     m->budget = m->max_steps;
     m->work.n = 0;
     m->items.n = m->n_now;
-    if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
-    if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
+    const bool is_over = sampi_matcher_bytes(m) > m->max_bytes;
+    if (m->frames.n > 2 * m->live + 64 || is_over) sampi_sweep_frames(m);
+    if (!is_over || sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
     bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
     if (is_full && m->past_n.n) { /* rather go on than be able to go back */
         m->status = SAMP_OK;
         m->past.n = m->past_n.n = 0;
+        sampi_sweep_frames(m);
         sampi_sweep_nodes(m);
     }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
@@ -20317,7 +20321,8 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status || m->lazy.waiting) return status ? status : 1;
+    if (status || token < 0 || (uint32_t)token >= m->index->n_vocab) return status;
+    if (m->lazy.waiting) return 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
     bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
@@ -20469,14 +20474,15 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
-/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed, also while the grammar waits. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    if (m->lazy.waiting) return SAMP_OK;
+    bool any = false, beyond = !m->lazy.waiting;
+    for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
+    if (!beyond) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
-    bool any = false;
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -20681,12 +20687,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
         if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
         if (token >= 0) status = samp_accept(grammar, token);
-        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
-        if (allowed)
-            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
-        m->bits[token / 32] &= ~(1u << token % 32);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
+        status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
+        m->bits[token / 32] &= ~(1u << token % 32); /* a trigger that goes on as it must not: without it */
         allowed = false;
-        status = SAMP_OK;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
@@ -20725,9 +20729,9 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
-    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_within_vocabulary(m, job->s, &job->n);
-    if (!status) status = samp_grammar_mask(&s->base, m->bits);
+    if (status || m->lazy.waiting) return status;
+    status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;
@@ -20780,7 +20784,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
 /* Bytes that can't be loaded: what has been made of them goes, and why. */
@@ -20791,7 +20795,10 @@ static int sampi_load_failed(sampi_io *io)
         io->copies = copy->behind;
         sampi_matcher_free(copy);
     }
-    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    uint64_t sum = 0; /* the tokens that were too much may have been damaged */
+    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
+    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
@@ -27161,7 +27168,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known. */
+/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known; without bits
+   (it waits, or there is none) it allows all of these. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -27177,10 +27185,11 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
-    bool tells = grammar && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    const bool masks = grammar || n_known < shard->n_vocab;
+    bool tells = masks && row->logprobs; /* of all logits, not only of those that the grammar leaves */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
-    for (size_t i = shard->first; grammar && i < shard->first + n; i++)
-        if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
+    for (size_t i = shard->first; masks && i < shard->first + n; i++)
+        if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
     if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
     if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);

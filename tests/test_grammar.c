@@ -1895,12 +1895,6 @@ static void test_beyond_vocabulary(void **state)
     samp_free(last);
     assert_true(samp_sample(chain, logits, MORE) >= 0);
     for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 90.0f : -9.0f;
-    static const char *const ab[] = { "ab" };
-    samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
-    assert_status(samp_grammar_sample(alone, lazy, logits, MORE),
-                  SAMP_E_RANGE); /* it waits, and knows no such token */
-    assert_num(samp_grammar_is_awaiting(lazy), 1);
-    samp_free(lazy);
     samp_sampler *llama = grammar_chain(NULL, SAMP_RNG_MT19937), *same = samp_clone(s);
     assert_status(samp_grammar_sample(llama, same, logits, MORE), SAMP_E_RANGE);
     samp_free(llama);
@@ -1912,6 +1906,70 @@ static void test_beyond_vocabulary(void **state)
     samp_free(s);
     samp_free(chain);
     samp_free(alone);
+    samp_grammar_free(g);
+}
+
+/* Neither is one of them while a grammar waits: first in a chain, behind others, through samp_grammar_sample, in an
+   array, in a batch with log-probabilities. What is drawn is what the row without them gives. */
+static void test_waits_beyond(void **state)
+{
+    (void)state;
+    enum { MORE = N_VOCAB + 40 };
+    static const char *const ab[] = { "ab" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" [bx]+");
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+    samp_sampler *chain[4] = { grammar_chain(samp_clone(s), SAMP_RNG_PHILOX), samp_chain_init(),
+                               grammar_chain(NULL, SAMP_RNG_PHILOX), NULL };
+    assert_ok(samp_chain_add(chain[1], samp_init_top_k(MORE)));
+    assert_ok(samp_chain_add(chain[1], samp_clone(s)));
+    assert_ok(samp_chain_add(chain[1], samp_init_dist(5)));
+    int n_within = 0;
+    for (int kind = 0; kind < 3; kind++)
+        for (uint64_t step = 0; step < 40; step++) {
+            float logits[MORE];
+            source rng = source_stream(900 + step);
+            test_logits(&rng, logits, MORE, 2.0);
+            logits['b'] = -9.0f;
+            if (step % 4) logits[N_VOCAB + step] = 30.0f;
+            chain[3] = samp_clone(chain[kind]);
+            samp_token want = samp_sample(chain[3], logits, N_VOCAB), got;
+            samp_free(chain[3]);
+            if (kind < 2) {
+                chain[3] = samp_clone(chain[kind]);
+                got = samp_sample(chain[3], logits, MORE);
+                assert_num(got, want);
+                samp_logprob top[3];
+                samp_logprobs lp = { .raw = { .n_top = 3, .top_logprobs = top } };
+                samp_logits rows = {
+                    .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = MORE, .logprobs = &lp
+                };
+                assert_ok(samp_sample_batch(&chain[kind], &rows, &got));
+                assert_num(got, want);
+                assert_num(top[0].token == (samp_token)(N_VOCAB + step), step % 4 != 0);
+                logits[MORE - 1] = NAN; /* raw log-probabilities are of all logits */
+                assert_ok(samp_sample_batch(&chain[3], &rows, &got));
+                assert_status(got, SAMP_E_NAN);
+                samp_free(chain[3]);
+            } else {
+                want = samp_draw(chain[2], logits, MORE);
+                bool within = want < N_VOCAB;
+                assert_ok(samp_rollback(chain[2], 0));
+                got = samp_grammar_sample(chain[2], s, logits, MORE);
+                assert_true(got >= 0 && got < N_VOCAB);
+                if (within) assert_num(got, want);
+                n_within += within;
+            }
+        }
+    assert_true(n_within > 2 && n_within < 20);
+    samp_token_data data[2] = { { N_VOCAB, 1.0f, 0.0f }, { 'c', 0.0f, 0.0f } };
+    samp_token_data_array cur = { data, 2, -1, false };
+    assert_ok(samp_apply(s, &cur));
+    assert_true(data[0].logit == -INFINITY && data[1].logit == 0.0f);
+    data[0].logit = 1.0f;
+    cur.size = 1;
+    assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
+    for (int i = 0; i < 3; i++) samp_free(chain[i]);
+    samp_free(s);
     samp_grammar_free(g);
 }
 
@@ -1961,6 +2019,84 @@ static void test_full_to_the_byte(void **state)
     }
 }
 
+/* A matcher at its limit goes on wherever a new one that has read the same text can: what it holds that leads nowhere
+   any more does not count. Its state is one that it loads. */
+static void test_full_goes_on(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "root ::= \"(\" root \")\" root | root root | [ab]",
+        "root ::= root root | \"(\" root \")\" | [ab] | root \"+\" root | \"x\" root",
+        "root ::= a*\na ::= \"(\" a* \")\" | a b | [ab] | \"ab\"\nb ::= [ab] | b a | \"(\" b \")\" | a \"+\"",
+    };
+    static char saved[1 << 14];
+    enum { LONG = 700 };
+    int n_full = 0, n_stuck = 0, n_refused = 0;
+    for (uint64_t round = 0; round < 60; round++) {
+        source rng = source_stream(300 + round);
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, texts[round % 3]);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        uint32_t bits[N_MASK];
+        samp_token text[LONG];
+        assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 20));
+        if (round / 3 % 2) assert_ok(samp_set_rollback(s, 200));
+        for (int n = 0; n < LONG; n++) {
+            int status = samp_grammar_mask(s, bits), fresh = SAMP_OK;
+            if (!status) {
+                static const char usual[] = "((abab+)))x";
+                samp_token token = usual[below(&rng, sizeof usual - 1)];
+                for (int i = 0; i < 20 && !bit(bits, token); i++) token = usual[below(&rng, sizeof usual - 1)];
+                if (!bit(bits, token)) break;
+                text[n] = token;
+                status = samp_accept(s, token);
+            }
+            if (!status) continue;
+            assert_status(status, SAMP_E_FULL);
+            n_full++;
+            samp_sampler *other = samp_init_grammar(vocab_index, g);
+            assert_ok(samp_set_grammar_limits(other, 1 << 16, 1 << 20));
+            for (int i = 0; i < n && !fresh; i++) fresh = samp_accept(other, text[i]);
+            if (!fresh) fresh = samp_grammar_mask(other, bits);
+            n_stuck += !fresh;
+            size_t size = samp_state_size(s);
+            assert_true(size > 0 && size < sizeof saved);
+            assert_ok(samp_state_save(s, saved, size));
+            n_refused += samp_state_load(s, saved, size) != SAMP_OK;
+            samp_free(other);
+            break;
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    if (n_stuck || n_refused || n_full == 0)
+        test_fail(__FILE__, __LINE__, "%d full, %d of them stuck, %d states refused", n_full, n_stuck, n_refused);
+}
+
+/* A state whose text takes more steps at once than the sampler may is SAMP_E_FULL; damaged bytes are none. */
+static void test_loads_full(void **state)
+{
+    (void)state;
+    char saved[256];
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_REGEX, "(?:(?:a|b)*a(?:a|b){6}|x){0,9}xx");
+    samp_sampler *s = samp_init_grammar(vocab_index, g), *other = samp_init_grammar(vocab_index, g);
+    for (const char *p = "abaabbabaababbabba"; *p; p++) assert_ok(samp_accept(s, *p));
+    size_t size = samp_state_size(s);
+    assert_true(size > 0 && size < sizeof saved);
+    assert_ok(samp_state_save(s, saved, size));
+    afflict(other, FEW_STEPS, 40);
+    assert_status(samp_state_load(other, saved, size), SAMP_E_FULL);
+    assert_num(samp_state_size(other), size - 18 * 4);
+    saved[size - 9] ^= 1;
+    assert_status(samp_state_load(other, saved, size), SAMP_E_FORMAT);
+    saved[size - 9] ^= 1;
+    relieve(other);
+    assert_ok(samp_state_load(other, saved, size));
+    assert_num(samp_state_size(other), size);
+    samp_free(s);
+    samp_free(other);
+    samp_grammar_free(g);
+}
+
 static int refuse(samp_sampler *s, samp_token token)
 {
     (void)s, (void)token;
@@ -1998,6 +2134,37 @@ static void test_sample_fails(void **state)
     assert_ok(samp_accept(s, 'c'));
     samp_free(s);
     samp_free(chain);
+    samp_grammar_free(g);
+}
+
+/* A trigger that goes on as it must not is drawn anew, from a mask; where there is no memory for that, it says so. */
+static void test_no_second_mask(void **state)
+{
+    (void)state;
+    static const char *const x[] = { "x" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= r \"y\"\nr ::= \"x\" \"y\" r? | \"z\" r");
+    int n_failed = 0;
+    for (long fail = 1; fail < 200; fail++) {
+        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, x, 1, NULL, 0),
+                     *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
+        sampi_matcher *m = (sampi_matcher *)s->ctx;
+        float logits[N_VOCAB];
+        for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'q' ? 1.0f : -INFINITY;
+        logits[256 + 22] = 90.0f; /* "xxx" */
+        assert_ok(samp_reserve(chain, N_VOCAB));
+        memset(m->bits, 0, N_MASK * 4);
+        m->max_bytes = sampi_matcher_bytes(m); /* what the trigger makes is more, and goes before the mask */
+        heap.fail_at = fail;
+        samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
+        bool failed = heap.fail_at == 0;
+        heap.fail_at = 0;
+        if (token != 'q') assert_status(token, SAMP_E_NOMEM);
+        assert_true(failed || token == 'q');
+        n_failed += failed;
+        samp_free(s);
+        samp_free(chain);
+    }
+    assert_true(n_failed > 3);
     samp_grammar_free(g);
 }
 
@@ -2626,9 +2793,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hard_sample),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_beyond_vocabulary),
+        cmocka_unit_test(test_waits_beyond),
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_full_to_the_byte),
+        cmocka_unit_test(test_full_goes_on),
+        cmocka_unit_test(test_loads_full),
         cmocka_unit_test(test_sample_fails),
+        cmocka_unit_test(test_no_second_mask),
         cmocka_unit_test(test_one_refuses),
         cmocka_unit_test(test_one_stays),
         cmocka_unit_test(test_no_way_back),
