@@ -125,6 +125,7 @@
        SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row
        SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
+                                   (a function of a part that is not asked for is an error that names the macro)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
@@ -179,73 +180,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    6982 samplers/llama_cpp/truncation.h 17104 grammar/regex.h
-     253 api/config.h                     7121 samplers/llama_cpp/temperature.h 17470 grammar/grammars.h
-     283 api/types.h                      7182 samplers/llama_cpp/selection.h  17524 grammar/vocabulary.h
-     530 api/sample.h                     7321 samplers/infill.h               17947 grammar/triggers.h
-     604 api/chains.h                     7402 config/describe.h               18276 grammar/matcher.h
-     809 api/samplers.h                   7583 config/params.h                 18479 grammar/derivatives.h
-    1049 api/gumbel.h                     7655 config/constructors.h           18867 grammar/states.h
-    1065 api/operator.h                   7865 config/from_params.h            19012 grammar/items.h
-    1105 api/kv.h                         7923 config/orders.h                 19135 grammar/masks.h
-    1263 api/llama_cpp.h                  8116 config/numbers.h                19328 grammar/runs.h
-    1298 api/text_error.h                 8253 config/set.h                    19499 grammar/entries.h
-    1309 api/grammar.h                    8399 config/tell.h                   19841 grammar/accepting.h
-    1445 api/shards.h                     8492 config/settings.h               20085 grammar/waiting.h
-    1526 api/peers.h                      8601 life/rollback.h                 20210 grammar/history.h
-    1578 api/drafts.h                     8857 life/chain.h                    20315 grammar/room.h
-    1665 api/constraints.h                9125 life/members.h                  20493 grammar/sampler.h
-    1825 api/parts.h                      9220 life/update.h                   20743 grammar/hooks.h
-    1861 base/switches.h                  9354 life/copy.h                     20842 schema/head.h
-    2103 base/random.h                    9536 rows/row.h                      20999 schema/errors.h
-    2194 base/exact.h                     9804 rows/pieces.h                   21099 schema/collections.h
-    2404 base/bits128.h                   9897 rows/thresholds.h               21140 schema/references.h
-    2478 base/elements.h                 10000 rows/compact.h                  21351 schema/strings.h
-    2607 kernels/contract.h              10179 rows/sums.h                     21411 schema/numbers.h
-    2749 kernels/scalar.h                10324 rows/changes.h                  21658 schema/sets.h
-    2951 kernels/sets.h                  10406 rows/cuts.h                     21798 schema/formats.h
-    2991 kernels/vectors.h               10830 rows/typical.h                  21982 schema/scalars.h
-    3106 kernels/avx512.h                11142 rows/tail_free.h                22190 schema/goals.h
-    3187 kernels/avx2.h                  11216 rows/selecting.h                22402 schema/alternatives.h
-    3247 kernels/sse2.h                  11345 rows/mirostat.h                 22865 schema/objects.h
-    3262 kernels/neon.h                  11423 rows/llama_cpp/sums.h           23221 schema/arrays.h
-    3282 kernels/wasm.h                  11760 rows/llama_cpp/samplers.h       23474 schema/whole.h
-    3295 kernels/generic.h               12234 rows/plan.h                     23626 peers/tables.h
-    3311 kernels/shared.h                12251 rows/logprobs.h                 23891 peers/values.h
-    3430 kernels/passes.h                12334 rows/draw.h                     24091 peers/llama_server.h
-    4081 kernels/check.h                 12573 run/sample.h                    24143 peers/fields.h
-    4102 kernels/dispatch.h              12734 run/apply.h                     24250 peers/requests.h
-    4293 core/array.h                    12816 run/writing.h                   24373 shards/head.h
-    4601 core/table.h                    12943 run/arrays.h                    24493 shards/bytes.h
-    4828 core/record.h                   13064 run/arrays_llama_cpp.h          24588 shards/merging.h
-    5038 core/fields.h                   13357 run/verify.h                    24865 shards/row.h
-    5209 core/owners.h                   13440 run/batch.h                     24979 shards/answers.h
-    5266 grammar/declared.h              13592 life/state.h                    25529 shards/logprobs.h
-    5288 constraints/declared.h          13671 life/state_fields.h             25667 shards/told.h
-    5308 core/making.h                   13765 life/state_kinds.h              25803 shards/steps.h
-    5413 core/windows.h                  13930 core/kinds.h                    25999 shards/prefix.h
-    5513 core/streams.h                  13985 operator/weights.h              26591 shards/cuts.h
-    5551 samplers/logit_bias.h           14072 operator/search.h               26812 shards/draws.h
-    5589 samplers/penalties.h            14210 operator/run.h                  26964 shards/way.h
-    5641 samplers/dry.h                  14376 kv/cells.h                      27108 shards/memory.h
-    5959 samplers/top_n_sigma.h          14413 kv/making.h                     27185 shards/batch.h
-    6045 samplers/tail_free.h            14638 kv/slot.h                       27616 drafts/head.h
-    6120 samplers/typical_top_p.h        14777 kv/sequences.h                  27672 drafts/block.h
-    6154 samplers/min_p.h                14911 kv/data.h                       27854 drafts/tree.h
-    6166 samplers/top_a.h                15034 kv/update.h                     27974 drafts/relaxed.h
-    6217 samplers/top_h_min_k.h          15159 kv/state.h                      28047 drafts/hooks.h
-    6285 samplers/xtc.h                  15370 llama_cpp/functions.h           28070 constraints/automaton.h
-    6319 samplers/temperature.h          15437 llama_cpp/object.h              28159 constraints/making.h
-    6383 samplers/smoothing.h            15490 llama_cpp/vocabulary.h          28372 constraints/sampler.h
-    6433 drafts/declared.h               15559 text/reading.h                  28462 constraints/constructors.h
-    6444 samplers/selection.h            15666 text/strings.h                  28725 constraints/accepting.h
-    6479 samplers/choose.h               15756 text/values.h                   28967 constraints/drawing.h
-    6539 samplers/ratio.h                15897 text/documents.h                29150 constraints/told.h
-    6616 samplers/draw.h                 15970 grammar/head.h                  29208 constraints/top_p_decay.h
-    6670 samplers/gumbel.h               16004 grammar/tree.h                  29262 constraints/accessors.h
-    6730 samplers/mirostat.h             16555 grammar/finishing.h             29299 base/restore.h
-    6830 samplers/adaptive_p.h           16733 grammar/reading.h               29309 api/license.h
-    6904 samplers/llama_cpp/head.h       16818 grammar/gbnf.h
+       2 api/opening.h                    7005 samplers/llama_cpp/head.h       16988 grammar/gbnf.h
+     254 api/config.h                     7083 samplers/llama_cpp/truncation.h 17274 grammar/regex.h
+     284 api/types.h                      7222 samplers/llama_cpp/temperature.h 17640 grammar/grammars.h
+     531 api/missing.h                    7283 samplers/llama_cpp/selection.h  17694 grammar/vocabulary.h
+     545 api/sample.h                     7422 samplers/infill.h               18117 grammar/triggers.h
+     625 api/chains.h                     7503 config/describe.h               18446 grammar/matcher.h
+     831 api/samplers.h                   7684 config/params.h                 18649 grammar/derivatives.h
+    1077 api/gumbel.h                     7756 config/constructors.h           19037 grammar/states.h
+    1096 api/operator.h                   7966 config/from_params.h            19182 grammar/items.h
+    1142 api/kv.h                         8024 config/orders.h                 19305 grammar/masks.h
+    1309 api/llama_cpp.h                  8217 config/numbers.h                19498 grammar/runs.h
+    1346 api/text_error.h                 8354 config/set.h                    19669 grammar/entries.h
+    1362 api/grammar.h                    8500 config/tell.h                   20011 grammar/accepting.h
+    1508 api/shards.h                     8629 config/settings.h               20257 grammar/waiting.h
+    1598 api/peers.h                      8738 life/rollback.h                 20382 grammar/history.h
+    1659 api/drafts.h                     9026 life/chain.h                    20504 grammar/room.h
+    1755 api/constraints.h                9294 life/members.h                  20683 grammar/sampler.h
+    1920 api/parts.h                      9389 life/update.h                   20932 grammar/hooks.h
+    1956 base/switches.h                  9523 life/copy.h                     21038 schema/head.h
+    2199 base/random.h                    9705 rows/row.h                      21195 schema/errors.h
+    2290 base/exact.h                     9973 rows/pieces.h                   21295 schema/collections.h
+    2500 base/bits128.h                  10066 rows/thresholds.h               21336 schema/references.h
+    2574 base/elements.h                 10169 rows/compact.h                  21547 schema/strings.h
+    2703 kernels/contract.h              10348 rows/sums.h                     21607 schema/numbers.h
+    2845 kernels/scalar.h                10493 rows/changes.h                  21854 schema/sets.h
+    3047 kernels/sets.h                  10575 rows/cuts.h                     21994 schema/formats.h
+    3092 kernels/vectors.h               10999 rows/typical.h                  22178 schema/scalars.h
+    3207 kernels/avx512.h                11311 rows/tail_free.h                22386 schema/goals.h
+    3288 kernels/avx2.h                  11385 rows/selecting.h                22598 schema/alternatives.h
+    3348 kernels/sse2.h                  11514 rows/mirostat.h                 23061 schema/objects.h
+    3363 kernels/neon.h                  11592 rows/llama_cpp/sums.h           23417 schema/arrays.h
+    3383 kernels/wasm.h                  11929 rows/llama_cpp/samplers.h       23670 schema/whole.h
+    3396 kernels/generic.h               12403 rows/plan.h                     23822 peers/tables.h
+    3412 kernels/shared.h                12420 rows/logprobs.h                 24087 peers/values.h
+    3531 kernels/passes.h                12503 rows/draw.h                     24287 peers/llama_server.h
+    4182 kernels/check.h                 12742 run/sample.h                    24339 peers/fields.h
+    4203 kernels/dispatch.h              12904 run/apply.h                     24446 peers/requests.h
+    4394 core/array.h                    12986 run/writing.h                   24569 shards/head.h
+    4702 core/table.h                    13113 run/arrays.h                    24689 shards/bytes.h
+    4929 core/record.h                   13234 run/arrays_llama_cpp.h          24784 shards/merging.h
+    5139 core/fields.h                   13527 run/verify.h                    25061 shards/row.h
+    5310 core/owners.h                   13610 run/batch.h                     25175 shards/answers.h
+    5367 grammar/declared.h              13762 life/state.h                    25725 shards/logprobs.h
+    5389 constraints/declared.h          13841 life/state_fields.h             25863 shards/told.h
+    5409 core/making.h                   13935 life/state_kinds.h              25999 shards/steps.h
+    5514 core/windows.h                  14100 core/kinds.h                    26195 shards/prefix.h
+    5614 core/streams.h                  14155 operator/weights.h              26787 shards/cuts.h
+    5652 samplers/logit_bias.h           14242 operator/search.h               27008 shards/draws.h
+    5690 samplers/penalties.h            14380 operator/run.h                  27160 shards/way.h
+    5742 samplers/dry.h                  14546 kv/cells.h                      27304 shards/memory.h
+    6060 samplers/top_n_sigma.h          14583 kv/making.h                     27381 shards/batch.h
+    6146 samplers/tail_free.h            14808 kv/slot.h                       27814 drafts/head.h
+    6221 samplers/typical_top_p.h        14947 kv/sequences.h                  27870 drafts/block.h
+    6255 samplers/min_p.h                15081 kv/data.h                       28053 drafts/tree.h
+    6267 samplers/top_a.h                15204 kv/update.h                     28173 drafts/relaxed.h
+    6318 samplers/top_h_min_k.h          15329 kv/state.h                      28246 drafts/hooks.h
+    6386 samplers/xtc.h                  15540 llama_cpp/functions.h           28269 constraints/automaton.h
+    6420 samplers/temperature.h          15607 llama_cpp/object.h              28358 constraints/making.h
+    6484 samplers/smoothing.h            15660 llama_cpp/vocabulary.h          28571 constraints/sampler.h
+    6534 drafts/declared.h               15729 text/reading.h                  28661 constraints/constructors.h
+    6545 samplers/selection.h            15836 text/strings.h                  28924 constraints/accepting.h
+    6580 samplers/choose.h               15926 text/values.h                   29166 constraints/drawing.h
+    6640 samplers/ratio.h                16067 text/documents.h                29349 constraints/told.h
+    6717 samplers/draw.h                 16140 grammar/head.h                  29407 constraints/top_p_decay.h
+    6771 samplers/gumbel.h               16174 grammar/tree.h                  29461 constraints/accessors.h
+    6831 samplers/mirostat.h             16725 grammar/finishing.h             29498 base/restore.h
+    6931 samplers/adaptive_p.h           16903 grammar/reading.h               29508 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -322,14 +323,15 @@ typedef struct samp_logit_bias {
     X(SAMP_E_DEVICE,      -8, "the device failed") \
     X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
     X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
-    X(SAMP_E_FULL,       -11, "no room left")
+    X(SAMP_E_FULL,       -11, "no room left") \
+    X(SAMP_E_NAME,       -12, "no setting has this name")
 /* clang-format on */
 
 typedef enum samp_status_code {
 #define SAMP_STATUS_ENUM(name, value, text) name = value,
     SAMP_STATUS_LIST(SAMP_STATUS_ENUM)
 #undef SAMP_STATUS_ENUM
-        SAMP_STATUS_LAST = -11
+        SAMP_STATUS_LAST = -12
 } samp_status_code;
 
 typedef enum samp_rng_kind {
@@ -526,6 +528,19 @@ typedef struct samp_perf_data {
 extern "C" {
 #endif
 
+/* ---- src/api/missing.h ---- */
+/* The functions of an optional part that was not asked for are declared all the same, where the compiler can be told to
+   refuse their use: its error then names the macro that is missing. */
+#ifdef __has_attribute
+#if __has_attribute(unavailable)
+#define SAMP_MISSING(part)                                                                                           \
+    extern __attribute__((unavailable("define " part " before the first #include of sampling.h, in each file")))
+#elif __has_attribute(error) /* gcc 11 */
+#define SAMP_MISSING(part)                                                                                           \
+    extern __attribute__((error("define " part " before the first #include of sampling.h, in each file")))
+#endif
+#endif
+
 /* ===================================================================================================== >>api */
 /* ---- src/api/sample.h ---- */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
@@ -597,8 +612,14 @@ SAMP_API const char *samp_isa_list(int i);
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
+   samp_error_text -- the same for a user to read: with the field that samp_status, samp_check_params or
+     samp_settings_set has named (or NULL), and what it may be where samp_settings_takes knows that: "top_p: a value is
+     outside its range: a number in (0, 1]". What lies behind a SAMP_E_UNSUPPORTED the field tells: "compiler", "clone",
+     "place" (see samp_chain_add). Writes at most size bytes with the final 0, returns the length of the whole text, or
+     SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
 SAMP_API int samp_version(void);
 
 /* ---- src/api/chains.h ---- */
@@ -667,7 +688,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
               breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or not to be set by text (vocab;
               n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
               the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
               *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
@@ -678,8 +699,8 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
 /* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
    samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
      out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
-     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
-              order that is NULL. */
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
+              list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
@@ -765,11 +786,12 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
               by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
               clone has what its original has; a saved state has none. Members keep none, their chain does.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, as one may refuse; those
+              before it then accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
-              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
-              custom samplers before the one that refused.
-     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+              can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
+              nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
+     Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -790,8 +812,8 @@ SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
      Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM.
-              After an error nothing has changed.
+              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM;
+              SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
@@ -1046,6 +1068,12 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GUMBEL")
+#endif
+#if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/gumbel.h ---- */
 /* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
    E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
@@ -1060,7 +1088,10 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
      Cost     1.5 ns a token that is left with AVX-512, 2.5 with AVX2, step by step 15.
      Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
 SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
+#ifndef SAMPLING_GUMBEL_DECLARED
+#pragma pop_macro("SAMP_API")
 #endif
+#endif /* SAMPLING_GUMBEL */
 
 /* ---- src/api/operator.h ---- */
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
@@ -1102,6 +1133,12 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_KV")
+#endif
+#if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/kv.h ---- */
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
@@ -1256,10 +1293,19 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
+#ifndef SAMPLING_KV_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_KV */
 
 #ifdef SAMPLING_LLAMA
 #define SAMPLING_LLAMA_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_LLAMA")
+#endif
+#if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/llama_cpp.h ---- */
 /* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
 
@@ -1292,9 +1338,11 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
+#ifndef SAMPLING_LLAMA_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_LLAMA */
 
-#if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
 /* ---- src/api/text_error.h ---- */
 /* Why a text (a grammar's, a request's) is none. */
 typedef struct samp_text_error {
@@ -1302,10 +1350,15 @@ typedef struct samp_text_error {
     size_t line, column; /* from 1; columns are bytes */
     char message[160];   /* what was expected */
 } samp_text_error;
-#endif
 
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GRAMMAR")
+#endif
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/grammar.h ---- */
 /* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
 
@@ -1389,7 +1442,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
-   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+   in free text: until then it allows every token of the vocabulary; from the trigger on the text must be one of the
+   grammar's.
      tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
      words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
      patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
@@ -1438,10 +1492,19 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
      Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
                                         size_t n_vocab);
+#ifndef SAMPLING_GRAMMAR_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_GRAMMAR */
 
 #ifdef SAMPLING_SHARDS
 #define SAMPLING_SHARDS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_SHARDS")
+#endif
+#if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/shards.h ---- */
 /* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
 
@@ -1519,10 +1582,19 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
 SAMP_API int samp_shard_take(samp_shard *shard);
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
+#ifndef SAMPLING_SHARDS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_SHARDS */
 
 #ifdef SAMPLING_PEERS
 #define SAMPLING_PEERS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_PEERS")
+#endif
+#if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/peers.h ---- */
 /* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
 
@@ -1557,9 +1629,9 @@ typedef struct samp_request {
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
-              peer that there is not, or a value that it refuses; SAMP_E_UNSUPPORTED: it has no such field, or no
-              setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of the result (n_vocab,
-              vocab). After an error nothing has changed but *request.
+              peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
+              SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
+              the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
               its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
@@ -1571,10 +1643,19 @@ typedef struct samp_request {
               Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
+#ifndef SAMPLING_PEERS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_PEERS */
 
 #ifdef SAMPLING_DRAFTS
 #define SAMPLING_DRAFTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_DRAFTS")
+#endif
+#if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/drafts.h ---- */
 /* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
 
@@ -1658,10 +1739,19 @@ typedef struct samp_relaxed {
               a delta that changes with the row: not offered. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                                      samp_verify_method method, samp_relaxed *relaxed, samp_token *out);
+#ifndef SAMPLING_DRAFTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_DRAFTS */
 
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_CONSTRAINTS")
+#endif
+#if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/constraints.h ---- */
 /* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
 
@@ -1815,7 +1905,12 @@ typedef struct samp_thinking {
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
+#ifndef SAMPLING_CONSTRAINTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_CONSTRAINTS */
+
+#undef SAMP_MISSING
 
 #ifdef __cplusplus
 }
@@ -1890,7 +1985,8 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
    What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
-#error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
+#error                                                                                                               \
+    "sampling.h: put SAMPLING_IMPLEMENTATION in a file of its own and add -fno-fast-math for it: tokens would change"
 #endif
 #if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
      (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
@@ -2969,6 +3065,11 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
+#ifdef __has_include
+#if !__has_include(SAMP_SELF_INCLUDE)
+#error "sampling.h: this file has another name: define SAMP_SELF_INCLUDE as that name, with its quotes"
+#endif
+#endif
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
 #include SAMP_SELF_INCLUDE
@@ -5086,9 +5187,9 @@ typedef struct sampi_field {
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_DECAY(param, member, told) \
+#define SAMPI_DECAY(param, member) \
     { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
-      1, 0, 1, SAMPI_OPEN, told }
+      1, 0, 1, SAMPI_OPEN, #param }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
@@ -5170,9 +5271,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
-    SAMPI_DECAY(top_p, first, "p"),
-    SAMPI_DECAY(decay, factor, "decay"),
-    SAMPI_DECAY(lowest, lowest, "lowest"),
+    SAMPI_DECAY(p, first),
+    SAMPI_DECAY(decay, factor),
+    SAMPI_DECAY(lowest, lowest),
     SAMPI_MIN_KEEP(TOP_P_DECAY, decay.min_keep),
 #endif
 };
@@ -5272,14 +5373,14 @@ typedef struct sampi_job sampi_job; /* >>fast */
 static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 static int sampi_load_failed(sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
-#define sampi_grammar_kept(s)           0
+#define sampi_grammar_ready(s, n)       SAMP_OK
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #define sampi_load_failed(io)           SAMP_E_FORMAT
@@ -8095,7 +8196,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     sampi_sampler *c = (sampi_sampler *)chain;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
-    if (!bad) c->status = bad = sampi_use_status();
+    if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
         if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
@@ -8237,8 +8338,8 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status) return status;
-        low += down ? -(int64_t)power : (int64_t)power;
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 is 0, whatever its power */
+        if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;
     if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
@@ -8390,7 +8491,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     if (s && name) {
         const sampi_field *f = sampi_field_named(name);
         what = f ? f->param : name;
-        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_NAME;
     }
     if (field) *field = status ? what : NULL;
     return status;
@@ -8474,7 +8575,8 @@ static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *b
     sampi_text t = { buf, size, 0 };
     if (!name || (!buf && size)) return SAMP_E_NULL;
     const sampi_field *f = sampi_field_named(name);
-    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!f) return SAMP_E_NAME;
+    if (p && !sampi_put_value(&t, f, p)) return SAMP_E_UNSUPPORTED;
     if (!p) sampi_put_range(&t, f);
     return sampi_end_text(&t);
 }
@@ -8487,6 +8589,41 @@ SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *na
 SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
 {
     return sampi_tell(NULL, name, buf, size);
+}
+
+/* Why something is not supported, by the field that samp_status has named. */
+static SAMPI_COLD const char *sampi_unsupported(const char *field)
+{
+    static const char *const causes[][2] = {
+        { "compiler", "its flags, as -ffast-math, change the arithmetic" },
+        { "clone", "a custom sampler with a context lacks this function" },
+        { "place", "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (!strcmp(field, causes[i][0])) return causes[i][1];
+    return "not supported here";
+}
+
+/* Of a setting the values that it takes are told too, where it was the value that was wrong. */
+SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!buf && size) return SAMP_E_NULL;
+    if (!field || status >= 0) {
+        sampi_put(&t, samp_strerror(status));
+        return sampi_end_text(&t);
+    }
+    const sampi_field *f = sampi_field_named(field);
+    bool of_value = status == SAMP_E_RANGE || status == SAMP_E_NAN;
+    sampi_put(&t, field);
+    sampi_put(&t, ": ");
+    if (f && status == SAMP_E_FORMAT)
+        sampi_put(&t, "expected ");
+    else
+        sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
+    if (f && of_value) sampi_put(&t, ": ");
+    if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
 }
 
 /* ---- src/config/settings.h ---- */
@@ -8817,18 +8954,51 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
-   before: one that was told of tokens must have a rollback, and a grammar as many records. */
-static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+/* What custom samplers do for a rollback, one after the other: only they can refuse. */
+typedef enum sampi_back {
+    SAMPI_BACK_ASK,     /* nothing is done yet: can each of them, as far as that can be known? Grammars get ready, */
+    SAMPI_BACK_USERS,   /* those of the user's go back, which answer only by doing it, */
+    SAMPI_BACK_GRAMMARS /* and then grammars, which can't fail any more */
+} sampi_back;
+
+/* Calls the samplers of s in order until one refuses. *n_back counts those of the user's that have gone back. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
     int status = SAMP_OK;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
-        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+        status = sampi_rollback_custom(s->u.chain.item[i], n, round, n_back);
     if (!sampi_is_custom(s)) return status;
     if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
-    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
-    return sampi_user_status(iface->rollback(&s->base, n));
+    if (round == SAMPI_BACK_ASK) return sampi_is_grammar(s) ? sampi_grammar_ready(s, n) : SAMP_OK;
+    if (sampi_is_grammar(s) != (round == SAMPI_BACK_GRAMMARS)) return SAMP_OK;
+    status = sampi_user_status(iface->rollback(&s->base, n));
+    *n_back += !status;
+    return status;
+}
+
+/* The first n_back of the user's samplers have gone back, and the next one has refused: they are told again of the
+   last n tokens of `chain`. */
+static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        sampi_rollback_undo(s->u.chain.item[i], chain, n, n_back);
+    if (!sampi_is_custom(s) || sampi_is_grammar(s) || !iface->rollback || --*n_back < 0) return;
+    for (int32_t back = n; back-- > 0 && iface->accept;)
+        (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
+}
+
+/* All of it, or if one refuses, nothing: but if the chain does not know the tokens any more (samp_set_n_prev), those of
+   the user's samplers that have gone back stay there. A sampler that is no chain has none before it. */
+static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
+{
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, n, SAMPI_BACK_ASK, &n_back);
+    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_USERS, &n_back);
+    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_GRAMMARS, &n_back);
+    if (n_back && s->u.chain.ring.size >= (uint32_t)n) sampi_rollback_undo(s, s, n, &n_back);
+    return status;
 }
 
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
@@ -8840,8 +9010,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
     sampi_past *past = &s->past;
     bool good = sampi_past_is_good(s);
     if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
-    if (n) status = sampi_rollback_custom(s, n, true);
-    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (n) status = sampi_rollback_customs(s, n);
     if (status || !good) return status;
     sampi_edited(s);
     past->n_edits = s->n_edits;
@@ -9437,7 +9606,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
-    if (!status) status = sampi_use_status();
+    if (!status && (status = sampi_use_status()) && field) *field = "compiler";
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -12664,7 +12833,8 @@ static samp_token sampi_draw_any(const sampi_job *job)
     sampi_job masked = *job;
     sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
     int refused = sampi_grammar_job(&masked);
-    if (!refused && job->logprobs && masked.mask != job->mask) refused = sampi_open_row(&row, job);
+    if (!refused && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        refused = sampi_open_row(&row, job);
     if (refused) return refused;
     job = &masked;
 #endif
@@ -13680,7 +13850,7 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory */
+    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory, 4: of a grammar's limits */
     void *copies; /* sampi_matcher: what a load's grammars become */
 };
 
@@ -20069,13 +20239,15 @@ static int sampi_matcher_begin(sampi_matcher *m)
     m->budget = m->max_steps;
     m->work.n = 0;
     m->items.n = m->n_now;
-    if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
-    if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
+    const bool is_over = sampi_matcher_bytes(m) > m->max_bytes;
+    if (m->frames.n > 2 * m->live + 64 || is_over) sampi_sweep_frames(m);
+    if (!is_over || sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
     bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
     if (is_full && m->past_n.n) { /* rather go on than be able to go back */
         m->status = SAMP_OK;
         m->past.n = m->past_n.n = 0;
+        sampi_sweep_frames(m);
         sampi_sweep_nodes(m);
     }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
@@ -20240,31 +20412,48 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
-   once more. Only for want of memory it can fail. */
-static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+/* A place that has been kept: its items are [n_now] from `items` on of those that are kept. */
+typedef struct sampi_back_to {
+    int32_t tokens, items, n_now; /* tokens: those that lead away from it, without ends of generation */
+    bool waiting;
+} sampi_back_to;
+
+/* The place before the last n tokens, and room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
-    const int32_t *size = (const int32_t *)m->past_n.data;
-    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
-    bool waiting = m->lazy.waiting;
+    const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
+    to->tokens = 0;
+    to->items = m->past.n;
+    to->n_now = m->n_now;
+    to->waiting = m->lazy.waiting;
     if (n > end) return SAMP_E_RANGE;
     for (int32_t i = end; i-- > end - n;) {
         if (size[i] == SAMPI_PLACE_STAYS) continue;
-        tokens++;
-        waiting = size[i] < SAMPI_PLACE_STAYS;
-        n_now = sampi_place_size(size[i]);
-        items -= n_now;
+        to->tokens++;
+        to->waiting = size[i] < SAMPI_PLACE_STAYS;
+        to->n_now = sampi_place_size(size[i]);
+        to->items -= to->n_now;
     }
     m->status = SAMP_OK;
     m->items.n = m->n_now;
-    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
-    if (m->status) return m->status;
-    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
-    m->items.n = m->n_now = n_now;
-    m->past.n = items;
+    if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->items.n = m->n_now;
+    return m->status;
+}
+
+/* There. A wait begins again, and reads what is left of its text once more. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    sampi_back_to to;
+    const int status = sampi_matcher_find_back(m, n, &to);
+    if (status) return status;
+    if (to.tokens)
+        memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = to.n_now;
+    m->past.n = to.items;
     m->past_n.n -= n;
-    m->history.n -= tokens;
-    if (waiting && tokens) {
+    m->history.n -= to.tokens;
+    if (to.waiting && to.tokens) {
         sampi_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;
@@ -20361,7 +20550,8 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status || m->lazy.waiting) return status ? status : 1;
+    if (status || token < 0 || (uint32_t)token >= m->index->n_vocab) return status;
+    if (m->lazy.waiting) return 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
     bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
@@ -20514,14 +20704,15 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
-/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed, also while the grammar waits. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    if (m->lazy.waiting) return SAMP_OK;
+    bool any = false, beyond = !m->lazy.waiting;
+    for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
+    if (!beyond) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
-    bool any = false;
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -20726,12 +20917,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
         if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
         if (token >= 0) status = samp_accept(grammar, token);
-        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
-        if (allowed)
-            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
-        m->bits[token / 32] &= ~(1u << token % 32);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
+        status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
+        m->bits[token / 32] &= ~(1u << token % 32); /* a trigger that goes on as it must not: without it */
         allowed = false;
-        status = SAMP_OK;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);
@@ -20745,8 +20934,12 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
 
-/* How many tokens it can take back. */
-static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+/* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
+{
+    sampi_back_to to;
+    return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
+}
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
@@ -20767,9 +20960,9 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
-    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_within_vocabulary(m, job->s, &job->n);
-    if (!status) status = samp_grammar_mask(&s->base, m->bits);
+    if (status || m->lazy.waiting) return status;
+    status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;
@@ -20822,7 +21015,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
 /* Bytes that can't be loaded: what has been made of them goes, and why. */
@@ -20833,7 +21026,10 @@ static int sampi_load_failed(sampi_io *io)
         io->copies = copy->behind;
         sampi_matcher_free(copy);
     }
-    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    uint64_t sum = 0; /* the tokens that were too much may have been damaged */
+    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
+    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
@@ -24234,7 +24430,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
-    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a field that this program has");
+    return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
@@ -27236,7 +27432,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known. */
+/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known; without bits
+   (it waits, or there is none) it allows all of these. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -27252,10 +27449,11 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
-    bool tells = grammar && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    const bool masks = grammar || n_known < shard->n_vocab;
+    bool tells = masks && row->logprobs; /* of all logits, not only of those that the grammar leaves */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
-    for (size_t i = shard->first; grammar && i < shard->first + n; i++)
-        if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
+    for (size_t i = shard->first; masks && i < shard->first + n; i++)
+        if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
     if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
     if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
@@ -27808,7 +28006,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
-    int status = sampi_rollback_custom(s, 0, true);
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, 0, SAMPI_BACK_ASK, &n_back);
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
@@ -28611,7 +28810,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
-    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
     return sampi_kit_only(&kit, tokens, n, true);
 }
 
@@ -28703,7 +28902,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
+    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
     bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
     for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {

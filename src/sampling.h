@@ -23,6 +23,8 @@ extern "C" {
 extern "C" {
 #endif
 
+#include "api/missing.h"
+
 /* ===================================================================================================== >>api */
 #include "api/sample.h"
 #include "api/chains.h"
@@ -30,49 +32,121 @@ extern "C" {
 
 #ifdef SAMPLING_GUMBEL
 #define SAMPLING_GUMBEL_DECLARED
-#include "api/gumbel.h"
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GUMBEL")
 #endif
+#if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
+#include "api/gumbel.h"
+#ifndef SAMPLING_GUMBEL_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_GUMBEL */
 
 #include "api/operator.h"
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_KV")
+#endif
+#if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 #include "api/kv.h"
+#ifndef SAMPLING_KV_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_KV */
 
 #ifdef SAMPLING_LLAMA
 #define SAMPLING_LLAMA_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_LLAMA")
+#endif
+#if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 #include "api/llama_cpp.h"
+#ifndef SAMPLING_LLAMA_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_LLAMA */
 
-#if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
 #include "api/text_error.h"
-#endif
 
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_GRAMMAR")
+#endif
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMP_MISSING)
 #include "api/grammar.h"
+#ifndef SAMPLING_GRAMMAR_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_GRAMMAR */
 
 #ifdef SAMPLING_SHARDS
 #define SAMPLING_SHARDS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_SHARDS")
+#endif
+#if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 #include "api/shards.h"
+#ifndef SAMPLING_SHARDS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_SHARDS */
 
 #ifdef SAMPLING_PEERS
 #define SAMPLING_PEERS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_PEERS")
+#endif
+#if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 #include "api/peers.h"
+#ifndef SAMPLING_PEERS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_PEERS */
 
 #ifdef SAMPLING_DRAFTS
 #define SAMPLING_DRAFTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_DRAFTS")
+#endif
+#if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 #include "api/drafts.h"
+#ifndef SAMPLING_DRAFTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_DRAFTS */
 
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_CONSTRAINTS")
+#endif
+#if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMP_MISSING)
 #include "api/constraints.h"
+#ifndef SAMPLING_CONSTRAINTS_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
 #endif /* SAMPLING_CONSTRAINTS */
+
+#undef SAMP_MISSING
 
 #ifdef __cplusplus
 }

@@ -63,7 +63,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
               breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
-     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_NAME: no such name, or not to be set by text (vocab;
               n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
               the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
               *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
@@ -74,8 +74,8 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
 /* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
    samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
      out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
-     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
-              order that is NULL. */
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
+              list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
@@ -161,11 +161,12 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
      Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
               by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
               clone has what its original has; a saved state has none. Members keep none, their chain does.
-     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They go back first, as one may refuse; those
+              before it then accept the tokens again.
      Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
-              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
-              custom samplers before the one that refused.
-     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+              can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
+              nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
+     Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -186,8 +187,8 @@ SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
      Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM.
-              After an error nothing has changed.
+              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM;
+              SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);

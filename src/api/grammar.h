@@ -80,7 +80,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
 /* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
-   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+   in free text: until then it allows every token of the vocabulary; from the trigger on the text must be one of the
+   grammar's.
      tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
      words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
      patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as

@@ -124,6 +124,7 @@
        SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row
        SAMPLING_LLAMA *            chains in a llama.cpp program: samp_llama
+                                   (a function of a part that is not asked for is an error that names the macro)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it

@@ -31,9 +31,9 @@ typedef struct samp_request {
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
-              peer that there is not, or a value that it refuses; SAMP_E_UNSUPPORTED: it has no such field, or no
-              setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of the result (n_vocab,
-              vocab). After an error nothing has changed but *request.
+              peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
+              SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
+              the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
               range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
               its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that

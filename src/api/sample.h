@@ -67,6 +67,12 @@ SAMP_API const char *samp_isa_list(int i);
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
+   samp_error_text -- the same for a user to read: with the field that samp_status, samp_check_params or
+     samp_settings_set has named (or NULL), and what it may be where samp_settings_takes knows that: "top_p: a value is
+     outside its range: a number in (0, 1]". What lies behind a SAMP_E_UNSUPPORTED the field tells: "compiler", "clone",
+     "place" (see samp_chain_add). Writes at most size bytes with the final 0, returns the length of the whole text, or
+     SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
 SAMP_API int samp_version(void);

@@ -29,7 +29,8 @@
    What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
-#error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
+#error                                                                                                               \
+    "sampling.h: put SAMPLING_IMPLEMENTATION in a file of its own and add -fno-fast-math for it: tokens would change"
 #endif
 #if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
      (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \

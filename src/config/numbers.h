@@ -121,8 +121,8 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
         ++*text;
         bool down = sampi_read_sign(text);
         int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
-        if (status) return status;
-        low += down ? -(int64_t)power : (int64_t)power;
+        if (status && (n || status != SAMP_E_RANGE)) return status; /* 0 is 0, whatever its power */
+        if (n) low += down ? -(int64_t)power : (int64_t)power;
     }
     if (!n) low = 0;
     if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;

@@ -172,7 +172,7 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     sampi_sampler *c = (sampi_sampler *)chain;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
-    if (!bad) c->status = bad = sampi_use_status();
+    if (!bad && (bad = sampi_use_status())) c->status = bad, c->field = "compiler";
     if (!bad) {
         c->rng = p->rng;
         if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */

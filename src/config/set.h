@@ -137,7 +137,7 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
     if (s && name) {
         const sampi_field *f = sampi_field_named(name);
         what = f ? f->param : name;
-        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_NAME;
     }
     if (field) *field = status ? what : NULL;
     return status;

@@ -75,7 +75,8 @@ static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *b
     sampi_text t = { buf, size, 0 };
     if (!name || (!buf && size)) return SAMP_E_NULL;
     const sampi_field *f = sampi_field_named(name);
-    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!f) return SAMP_E_NAME;
+    if (p && !sampi_put_value(&t, f, p)) return SAMP_E_UNSUPPORTED;
     if (!p) sampi_put_range(&t, f);
     return sampi_end_text(&t);
 }
@@ -88,4 +89,39 @@ SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *na
 SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
 {
     return sampi_tell(NULL, name, buf, size);
+}
+
+/* Why something is not supported, by the field that samp_status has named. */
+static SAMPI_COLD const char *sampi_unsupported(const char *field)
+{
+    static const char *const causes[][2] = {
+        { "compiler", "its flags, as -ffast-math, change the arithmetic" },
+        { "clone", "a custom sampler with a context lacks this function" },
+        { "place", "behind a sampler that selects it has no effect: put it in front, with samp_chain_insert" },
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+        if (!strcmp(field, causes[i][0])) return causes[i][1];
+    return "not supported here";
+}
+
+/* Of a setting the values that it takes are told too, where it was the value that was wrong. */
+SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!buf && size) return SAMP_E_NULL;
+    if (!field || status >= 0) {
+        sampi_put(&t, samp_strerror(status));
+        return sampi_end_text(&t);
+    }
+    const sampi_field *f = sampi_field_named(field);
+    bool of_value = status == SAMP_E_RANGE || status == SAMP_E_NAN;
+    sampi_put(&t, field);
+    sampi_put(&t, ": ");
+    if (f && status == SAMP_E_FORMAT)
+        sampi_put(&t, "expected ");
+    else
+        sampi_put(&t, status == SAMP_E_UNSUPPORTED ? sampi_unsupported(field) : samp_strerror(status));
+    if (f && of_value) sampi_put(&t, ": ");
+    if (f && (of_value || status == SAMP_E_FORMAT)) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
 }

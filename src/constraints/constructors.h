@@ -149,7 +149,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
-    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
+    sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
     return sampi_kit_only(&kit, tokens, n, true);
 }
 
@@ -241,7 +241,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
-    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
+    sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
     bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
     for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {

@@ -48,9 +48,9 @@ typedef struct sampi_field {
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_DECAY(param, member, told) \
+#define SAMPI_DECAY(param, member) \
     { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
-      1, 0, 1, SAMPI_OPEN, told }
+      1, 0, 1, SAMPI_OPEN, #param }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
@@ -132,9 +132,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
-    SAMPI_DECAY(top_p, first, "p"),
-    SAMPI_DECAY(decay, factor, "decay"),
-    SAMPI_DECAY(lowest, lowest, "lowest"),
+    SAMPI_DECAY(p, first),
+    SAMPI_DECAY(decay, factor),
+    SAMPI_DECAY(lowest, lowest),
     SAMPI_MIN_KEEP(TOP_P_DECAY, decay.min_keep),
 #endif
 };

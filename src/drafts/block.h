@@ -136,7 +136,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
-    int status = sampi_rollback_custom(s, 0, true);
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, 0, SAMPI_BACK_ASK, &n_back);
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 

@@ -228,13 +228,15 @@ static int sampi_matcher_begin(sampi_matcher *m)
     m->budget = m->max_steps;
     m->work.n = 0;
     m->items.n = m->n_now;
-    if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
-    if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
+    const bool is_over = sampi_matcher_bytes(m) > m->max_bytes;
+    if (m->frames.n > 2 * m->live + 64 || is_over) sampi_sweep_frames(m);
+    if (!is_over || sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
     bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
     if (is_full && m->past_n.n) { /* rather go on than be able to go back */
         m->status = SAMP_OK;
         m->past.n = m->past_n.n = 0;
+        sampi_sweep_frames(m);
         sampi_sweep_nodes(m);
     }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);

@@ -30,31 +30,48 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
     return size != NULL;
 }
 
-/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
-   once more. Only for want of memory it can fail. */
-static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+/* A place that has been kept: its items are [n_now] from `items` on of those that are kept. */
+typedef struct sampi_back_to {
+    int32_t tokens, items, n_now; /* tokens: those that lead away from it, without ends of generation */
+    bool waiting;
+} sampi_back_to;
+
+/* The place before the last n tokens, and room for it. SAMP_E_RANGE: it is not kept; SAMP_E_NOMEM. */
+static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *to)
 {
-    const int32_t *size = (const int32_t *)m->past_n.data;
-    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
-    bool waiting = m->lazy.waiting;
+    const int32_t *size = (const int32_t *)m->past_n.data, end = m->past_n.n;
+    to->tokens = 0;
+    to->items = m->past.n;
+    to->n_now = m->n_now;
+    to->waiting = m->lazy.waiting;
     if (n > end) return SAMP_E_RANGE;
     for (int32_t i = end; i-- > end - n;) {
         if (size[i] == SAMPI_PLACE_STAYS) continue;
-        tokens++;
-        waiting = size[i] < SAMPI_PLACE_STAYS;
-        n_now = sampi_place_size(size[i]);
-        items -= n_now;
+        to->tokens++;
+        to->waiting = size[i] < SAMPI_PLACE_STAYS;
+        to->n_now = sampi_place_size(size[i]);
+        to->items -= to->n_now;
     }
     m->status = SAMP_OK;
     m->items.n = m->n_now;
-    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
-    if (m->status) return m->status;
-    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
-    m->items.n = m->n_now = n_now;
-    m->past.n = items;
+    if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->items.n = m->n_now;
+    return m->status;
+}
+
+/* There. A wait begins again, and reads what is left of its text once more. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    sampi_back_to to;
+    const int status = sampi_matcher_find_back(m, n, &to);
+    if (status) return status;
+    if (to.tokens)
+        memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = to.n_now;
+    m->past.n = to.items;
     m->past_n.n -= n;
-    m->history.n -= tokens;
-    if (waiting && tokens) {
+    m->history.n -= to.tokens;
+    if (to.waiting && to.tokens) {
         sampi_lazy_reset(&m->lazy);
         for (int32_t i = 0; i < m->history.n; i++) {
             size_t n_bytes;

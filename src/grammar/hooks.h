@@ -2,8 +2,12 @@
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
 
-/* How many tokens it can take back. */
-static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+/* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
+{
+    sampi_back_to to;
+    return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
+}
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
@@ -24,9 +28,9 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
-    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_within_vocabulary(m, job->s, &job->n);
-    if (!status) status = samp_grammar_mask(&s->base, m->bits);
+    if (status || m->lazy.waiting) return status;
+    status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;
@@ -79,7 +83,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
 /* Bytes that can't be loaded: what has been made of them goes, and why. */
@@ -90,5 +94,8 @@ static int sampi_load_failed(sampi_io *io)
         io->copies = copy->behind;
         sampi_matcher_free(copy);
     }
-    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    uint64_t sum = 0; /* the tokens that were too much may have been damaged */
+    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
+    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }

@@ -46,7 +46,8 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status || m->lazy.waiting) return status ? status : 1;
+    if (status || token < 0 || (uint32_t)token >= m->index->n_vocab) return status;
+    if (m->lazy.waiting) return 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
     bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;

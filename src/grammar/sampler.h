@@ -21,14 +21,15 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
-/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed, also while the grammar waits. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    if (m->lazy.waiting) return SAMP_OK;
+    bool any = false, beyond = !m->lazy.waiting;
+    for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
+    if (!beyond) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
-    bool any = false;
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -233,12 +234,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         if (!allowed && sampi_within_vocabulary(m, (const sampi_sampler *)chain, &n_vocab)) return SAMP_E_RANGE;
         if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
         if (token >= 0) status = samp_accept(grammar, token);
-        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
-        if (allowed)
-            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
-        m->bits[token / 32] &= ~(1u << token % 32);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting) break;
+        status = allowed ? samp_grammar_mask(grammar, m->bits) : SAMP_OK;
+        m->bits[token / 32] &= ~(1u << token % 32); /* a trigger that goes on as it must not: without it */
         allowed = false;
-        status = SAMP_OK;
     }
     if (status || token < 0) return status ? status : token;
     status = samp_accept(chain, token);

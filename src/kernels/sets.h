@@ -18,6 +18,11 @@
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
+#ifdef __has_include
+#if !__has_include(SAMP_SELF_INCLUDE)
+#error "sampling.h: this file has another name: define SAMP_SELF_INCLUDE as that name, with its quotes"
+#endif
+#endif
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
 #include SAMP_SELF_INCLUDE

@@ -83,7 +83,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
-    if (!status) status = sampi_use_status();
+    if (!status && (status = sampi_use_status()) && field) *field = "compiler";
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;

@@ -216,18 +216,51 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
-/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
-   before: one that was told of tokens must have a rollback, and a grammar as many records. */
-static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+/* What custom samplers do for a rollback, one after the other: only they can refuse. */
+typedef enum sampi_back {
+    SAMPI_BACK_ASK,     /* nothing is done yet: can each of them, as far as that can be known? Grammars get ready, */
+    SAMPI_BACK_USERS,   /* those of the user's go back, which answer only by doing it, */
+    SAMPI_BACK_GRAMMARS /* and then grammars, which can't fail any more */
+} sampi_back;
+
+/* Calls the samplers of s in order until one refuses. *n_back counts those of the user's that have gone back. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
     int status = SAMP_OK;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
-        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+        status = sampi_rollback_custom(s->u.chain.item[i], n, round, n_back);
     if (!sampi_is_custom(s)) return status;
     if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
-    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
-    return sampi_user_status(iface->rollback(&s->base, n));
+    if (round == SAMPI_BACK_ASK) return sampi_is_grammar(s) ? sampi_grammar_ready(s, n) : SAMP_OK;
+    if (sampi_is_grammar(s) != (round == SAMPI_BACK_GRAMMARS)) return SAMP_OK;
+    status = sampi_user_status(iface->rollback(&s->base, n));
+    *n_back += !status;
+    return status;
+}
+
+/* The first n_back of the user's samplers have gone back, and the next one has refused: they are told again of the
+   last n tokens of `chain`. */
+static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        sampi_rollback_undo(s->u.chain.item[i], chain, n, n_back);
+    if (!sampi_is_custom(s) || sampi_is_grammar(s) || !iface->rollback || --*n_back < 0) return;
+    for (int32_t back = n; back-- > 0 && iface->accept;)
+        (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
+}
+
+/* All of it, or if one refuses, nothing: but if the chain does not know the tokens any more (samp_set_n_prev), those of
+   the user's samplers that have gone back stay there. A sampler that is no chain has none before it. */
+static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
+{
+    int32_t n_back = 0;
+    int status = sampi_rollback_custom(s, n, SAMPI_BACK_ASK, &n_back);
+    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_USERS, &n_back);
+    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_GRAMMARS, &n_back);
+    if (n_back && s->u.chain.ring.size >= (uint32_t)n) sampi_rollback_undo(s, s, n, &n_back);
+    return status;
 }
 
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
@@ -239,8 +272,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
     sampi_past *past = &s->past;
     bool good = sampi_past_is_good(s);
     if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
-    if (n) status = sampi_rollback_custom(s, n, true);
-    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (n) status = sampi_rollback_customs(s, n);
     if (status || !good) return status;
     sampi_edited(s);
     past->n_edits = s->n_edits;

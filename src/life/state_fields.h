@@ -9,7 +9,7 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory */
+    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory, 4: of a grammar's limits */
     void *copies; /* sampi_matcher: what a load's grammars become */
 };
 

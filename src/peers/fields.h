@@ -91,7 +91,7 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
-    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a field that this program has");
+    return sampi_ask_fail(ask, node, SAMP_E_NAME, "expected a field that this program has");
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)

@@ -91,7 +91,8 @@ static samp_token sampi_draw_any(const sampi_job *job)
     sampi_job masked = *job;
     sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
     int refused = sampi_grammar_job(&masked);
-    if (!refused && job->logprobs && masked.mask != job->mask) refused = sampi_open_row(&row, job);
+    if (!refused && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        refused = sampi_open_row(&row, job);
     if (refused) return refused;
     job = &masked;
 #endif

@@ -51,7 +51,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
     return sampi_check_batch(rows, &check);
 }
 
-/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known. */
+/* The slice of a row, of which the grammar masks some tokens: all but those allowed of the first n_known; without bits
+   (it waits, or there is none) it allows all of these. */
 static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
                                        size_t r, const uint32_t *grammar, size_t n_known)
 {
@@ -67,10 +68,11 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
     if (slice->row_index && slice->row_index[r] < 0) return SAMP_E_RANGE;
     if (n == 0) return SAMP_OK;
     sampi_fetch_given(shard, slice, r, x, row->work.id);
-    bool tells = grammar && row->logprobs; /* of all logits, not only of those that the grammar leaves */
+    const bool masks = grammar || n_known < shard->n_vocab;
+    bool tells = masks && row->logprobs; /* of all logits, not only of those that the grammar leaves */
     if (tells && !(k->maxima(x, SAMP_F32, NULL, n, row->work.scratch) <= FLT_MAX)) return SAMP_E_NAN;
-    for (size_t i = shard->first; grammar && i < shard->first + n; i++)
-        if (i >= n_known || !(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
+    for (size_t i = shard->first; masks && i < shard->first + n; i++)
+        if (i >= n_known || (grammar && !(grammar[i / 32] >> i % 32 & 1u))) x[i - shard->first] = -INFINITY;
     row->row.top = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
     if (!(row->row.top <= FLT_MAX)) return SAMP_E_NAN;
     if (k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);

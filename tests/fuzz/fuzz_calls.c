@@ -212,9 +212,12 @@ static samp_sampler *any_sampler(source *s)
 /* ---- what comes back ---- */
 
 /* Bit -status: these are named. */
-enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024 };
+enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024, NAME = 4096 };
 enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
-static void named(int status, int statuses) { MUST(status <= 0 && status > -12 && (statuses >> -status & 1)); }
+static void named(int status, int statuses)
+{
+    MUST(status <= 0 && status >= SAMP_STATUS_LAST && (statuses >> -status & 1));
+}
 
 /* infill may choose the end of its vocabulary, masked or not. */
 static bool may_be(const samp_sampler *s, samp_token token)
@@ -271,10 +274,10 @@ static void call_settings(stage *t, size_t i)
     char name[32], value[32], text[64];
     const char *field = NULL, *what = any_text(&t->rng, name);
     int status = samp_settings_set(t->settings, what, below(&t->rng, 8) ? any_text(&t->rng, value) : NULL, &field);
-    named(status, OK | RANGE | UNSUPPORTED | FORMAT);
+    named(status, OK | RANGE | NAME | FORMAT);
     MUST((status == SAMP_OK) == (field == NULL));
     status = samp_settings_get(t->settings, what, text, (size_t)below(&t->rng, sizeof text));
-    if (status < 0) named(status, UNSUPPORTED);
+    if (status < 0) named(status, UNSUPPORTED | NAME);
     if (below(&t->rng, 4) || samp_settings_params(t->settings)->penalty_last_n > 5000) return;
     if (samp_settings_params(t->settings)->n_ctx_train > 5000) return;
     if (samp_settings_params(t->settings)->dry_penalty_last_n > 5000) return;

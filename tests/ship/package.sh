@@ -90,6 +90,15 @@ endif()' >> "$dir/find/CMakeLists.txt"
     mkdir "$dir/subdirectory"
     ln -s "$root" "$dir/subdirectory/sampling.h"
     project subdirectory "$dir/blocks/quick.c"
+    # a program that is built with -Ofast, and the library in a file of its own, which the README's line exempts
+    mkdir "$dir/own"
+    printf '#define SAMPLING_GRAMMAR\n#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' > "$dir/own/sampling.c"
+    options=$(tr '\n' ' ' < README.md | grep -o 'set_source_files_properties([^)]*)')
+    printf '%s\ntarget_sources(app PRIVATE sampling.c)\ntarget_link_libraries(app m)\n' "$options" > "$dir/blocks/own.cmake"
+    own() { project own "$dir/app.c" -DCMAKE_C_FLAGS="-Ofast -I$root"; }
+    own
+    sed -i /COMPILE_OPTIONS/d "$dir/blocks/own.cmake"
+    if (own) > "$dir/log" 2>&1 || ! grep -q 'add -fno-fast-math' "$dir/log"; then fail "-Ofast is not refused with what to do"; fi
     if command -v git > /dev/null; then
         mkdir -p "$dir/git/src"
         cp sampling.h "$dir/git" && cp -r src/package "$dir/git/src"

@@ -17,6 +17,7 @@ flags_gcc() {
 -fsingle-precision-constant
 -mfpmath=387
 -mfpmath=sse+387
+-Ofast -fno-fast-math
 END
     [ "$size" = full ] || { echo "-O3 -march=native -ffp-contract=fast -fno-signed-zeros -fno-trapping-math -fno-math-errno"; return; }
     cat <<'END'
@@ -45,6 +46,7 @@ flags_clang() { # not -fno-honor-infinities alone, the one flag that nothing tel
 -ffinite-math-only
 -fno-honor-nans -fno-honor-infinities -fassociative-math -fno-signed-zeros -fno-trapping-math -freciprocal-math -ffp-contract=fast
 -funsafe-math-optimizations -O3 -march=native
+-Ofast -ffinite-math-only -fno-fast-math
 END
     [ "$size" = full ] || { echo "-fno-honor-nans"; return; }
     cat <<'END'

@@ -1006,7 +1006,7 @@ static void test_errors(void **state)
     carries(samp_init_min_tokens(good, 2, 1, -1), SAMP_E_RANGE, "begin");
     carries(samp_init_min_tokens(good, 2, INT32_MAX, 1), SAMP_E_RANGE, "begin");
     carries(samp_init_allowed_tokens(NULL, 1), SAMP_E_NULL, "tokens");
-    carries(samp_init_allowed_tokens(good, 0), SAMP_E_RANGE, "n");
+    carries(samp_init_allowed_tokens(good, 0), SAMP_E_RANGE, "tokens");
     carries(samp_init_allowed_tokens(low, 2), SAMP_E_RANGE, "tokens");
     carries(samp_init_forced_prefix(good, 2, -1), SAMP_E_RANGE, "begin");
     carries(samp_init_forced_prefix(high, 1, 0), SAMP_E_RANGE, "tokens");
@@ -1038,10 +1038,10 @@ static void test_errors(void **state)
     carries(samp_init_loop_breaker_cusum(2, 5, -0.25f, 1.0f, 1.0f), SAMP_E_RANGE, "loss");
     carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, 0.0f, 1.0f), SAMP_E_RANGE, "alarm");
     carries(samp_init_loop_breaker_cusum(2, 5, 0.25f, NAN, 1.0f), SAMP_E_NAN, "alarm");
-    carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
-    carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
-    carries(samp_init_top_p_decay(1.1f, 0.5f, 1.2f, NULL, 0, 0), SAMP_E_RANGE, "top_p");
-    carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "top_p");
+    carries(samp_init_top_p_decay(0.0f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "p");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "p");
+    carries(samp_init_top_p_decay(1.1f, 0.5f, 1.2f, NULL, 0, 0), SAMP_E_RANGE, "p");
+    carries(samp_init_top_p_decay(NAN, 0.5f, 0.1f, NULL, 0, 0), SAMP_E_NAN, "p");
     carries(samp_init_top_p_decay(0.9f, 0.0f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
     carries(samp_init_top_p_decay(0.9f, 1.1f, 0.1f, NULL, 0, 0), SAMP_E_RANGE, "decay");
     carries(samp_init_top_p_decay(0.9f, 0.5f, 0.0f, NULL, 0, 0), SAMP_E_RANGE, "lowest");
@@ -1052,7 +1052,7 @@ static void test_errors(void **state)
     carries(samp_init_thinking_budget(NULL, NULL, 1, 5, -1), SAMP_E_NULL, "spans");
     carries(samp_init_thinking_budget(NULL, &span, 1, 5, 1), SAMP_E_RANGE, "open");
     carries(samp_init_thinking_budget(NULL, &span, 1, 5, -2), SAMP_E_RANGE, "open");
-    carries(samp_init_thinking_budget(NULL, &span, 1025, 5, -1), SAMP_E_RANGE, "n_spans");
+    carries(samp_init_thinking_budget(NULL, &span, 1025, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &no_start, 1, 5, -1), SAMP_E_NULL, "spans");
     carries(samp_init_thinking_budget(NULL, &no_end, 1, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &bad_force, 1, 5, -1), SAMP_E_RANGE, "spans");

@@ -1895,12 +1895,6 @@ static void test_beyond_vocabulary(void **state)
     samp_free(last);
     assert_true(samp_sample(chain, logits, MORE) >= 0);
     for (int i = 0; i < MORE; i++) logits[i] = i == N_VOCAB + 3 ? 90.0f : -9.0f;
-    static const char *const ab[] = { "ab" };
-    samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
-    assert_status(samp_grammar_sample(alone, lazy, logits, MORE),
-                  SAMP_E_RANGE); /* it waits, and knows no such token */
-    assert_num(samp_grammar_is_awaiting(lazy), 1);
-    samp_free(lazy);
     samp_sampler *llama = grammar_chain(NULL, SAMP_RNG_MT19937), *same = samp_clone(s);
     assert_status(samp_grammar_sample(llama, same, logits, MORE), SAMP_E_RANGE);
     samp_free(llama);
@@ -1912,6 +1906,70 @@ static void test_beyond_vocabulary(void **state)
     samp_free(s);
     samp_free(chain);
     samp_free(alone);
+    samp_grammar_free(g);
+}
+
+/* Neither is one of them while a grammar waits: first in a chain, behind others, through samp_grammar_sample, in an
+   array, in a batch with log-probabilities. What is drawn is what the row without them gives. */
+static void test_waits_beyond(void **state)
+{
+    (void)state;
+    enum { MORE = N_VOCAB + 40 };
+    static const char *const ab[] = { "ab" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" [bx]+");
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+    samp_sampler *chain[4] = { grammar_chain(samp_clone(s), SAMP_RNG_PHILOX), samp_chain_init(),
+                               grammar_chain(NULL, SAMP_RNG_PHILOX), NULL };
+    assert_ok(samp_chain_add(chain[1], samp_init_top_k(MORE)));
+    assert_ok(samp_chain_add(chain[1], samp_clone(s)));
+    assert_ok(samp_chain_add(chain[1], samp_init_dist(5)));
+    int n_within = 0;
+    for (int kind = 0; kind < 3; kind++)
+        for (uint64_t step = 0; step < 40; step++) {
+            float logits[MORE];
+            source rng = source_stream(900 + step);
+            test_logits(&rng, logits, MORE, 2.0);
+            logits['b'] = -9.0f;
+            if (step % 4) logits[N_VOCAB + step] = 30.0f;
+            chain[3] = samp_clone(chain[kind]);
+            samp_token want = samp_sample(chain[3], logits, N_VOCAB), got;
+            samp_free(chain[3]);
+            if (kind < 2) {
+                chain[3] = samp_clone(chain[kind]);
+                got = samp_sample(chain[3], logits, MORE);
+                assert_num(got, want);
+                samp_logprob top[3];
+                samp_logprobs lp = { .raw = { .n_top = 3, .top_logprobs = top } };
+                samp_logits rows = {
+                    .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = MORE, .logprobs = &lp
+                };
+                assert_ok(samp_sample_batch(&chain[kind], &rows, &got));
+                assert_num(got, want);
+                assert_num(top[0].token == (samp_token)(N_VOCAB + step), step % 4 != 0);
+                logits[MORE - 1] = NAN; /* raw log-probabilities are of all logits */
+                assert_ok(samp_sample_batch(&chain[3], &rows, &got));
+                assert_status(got, SAMP_E_NAN);
+                samp_free(chain[3]);
+            } else {
+                want = samp_draw(chain[2], logits, MORE);
+                bool within = want < N_VOCAB;
+                assert_ok(samp_rollback(chain[2], 0));
+                got = samp_grammar_sample(chain[2], s, logits, MORE);
+                assert_true(got >= 0 && got < N_VOCAB);
+                if (within) assert_num(got, want);
+                n_within += within;
+            }
+        }
+    assert_true(n_within > 2 && n_within < 20);
+    samp_token_data data[2] = { { N_VOCAB, 1.0f, 0.0f }, { 'c', 0.0f, 0.0f } };
+    samp_token_data_array cur = { data, 2, -1, false };
+    assert_ok(samp_apply(s, &cur));
+    assert_true(data[0].logit == -INFINITY && data[1].logit == 0.0f);
+    data[0].logit = 1.0f;
+    cur.size = 1;
+    assert_status(samp_apply(s, &cur), SAMP_E_EMPTY);
+    for (int i = 0; i < 3; i++) samp_free(chain[i]);
+    samp_free(s);
     samp_grammar_free(g);
 }
 
@@ -1961,6 +2019,84 @@ static void test_full_to_the_byte(void **state)
     }
 }
 
+/* A matcher at its limit goes on wherever a new one that has read the same text can: what it holds that leads nowhere
+   any more does not count. Its state is one that it loads. */
+static void test_full_goes_on(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "root ::= \"(\" root \")\" root | root root | [ab]",
+        "root ::= root root | \"(\" root \")\" | [ab] | root \"+\" root | \"x\" root",
+        "root ::= a*\na ::= \"(\" a* \")\" | a b | [ab] | \"ab\"\nb ::= [ab] | b a | \"(\" b \")\" | a \"+\"",
+    };
+    static char saved[1 << 14];
+    enum { LONG = 700 };
+    int n_full = 0, n_stuck = 0, n_refused = 0;
+    for (uint64_t round = 0; round < 60; round++) {
+        source rng = source_stream(300 + round);
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, texts[round % 3]);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        uint32_t bits[N_MASK];
+        samp_token text[LONG];
+        assert_ok(samp_set_grammar_limits(s, 1 << 16, 1 << 20));
+        if (round / 3 % 2) assert_ok(samp_set_rollback(s, 200));
+        for (int n = 0; n < LONG; n++) {
+            int status = samp_grammar_mask(s, bits), fresh = SAMP_OK;
+            if (!status) {
+                static const char usual[] = "((abab+)))x";
+                samp_token token = usual[below(&rng, sizeof usual - 1)];
+                for (int i = 0; i < 20 && !bit(bits, token); i++) token = usual[below(&rng, sizeof usual - 1)];
+                if (!bit(bits, token)) break;
+                text[n] = token;
+                status = samp_accept(s, token);
+            }
+            if (!status) continue;
+            assert_status(status, SAMP_E_FULL);
+            n_full++;
+            samp_sampler *other = samp_init_grammar(vocab_index, g);
+            assert_ok(samp_set_grammar_limits(other, 1 << 16, 1 << 20));
+            for (int i = 0; i < n && !fresh; i++) fresh = samp_accept(other, text[i]);
+            if (!fresh) fresh = samp_grammar_mask(other, bits);
+            n_stuck += !fresh;
+            size_t size = samp_state_size(s);
+            assert_true(size > 0 && size < sizeof saved);
+            assert_ok(samp_state_save(s, saved, size));
+            n_refused += samp_state_load(s, saved, size) != SAMP_OK;
+            samp_free(other);
+            break;
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    if (n_stuck || n_refused || n_full == 0)
+        test_fail(__FILE__, __LINE__, "%d full, %d of them stuck, %d states refused", n_full, n_stuck, n_refused);
+}
+
+/* A state whose text takes more steps at once than the sampler may is SAMP_E_FULL; damaged bytes are none. */
+static void test_loads_full(void **state)
+{
+    (void)state;
+    char saved[256];
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_REGEX, "(?:(?:a|b)*a(?:a|b){6}|x){0,9}xx");
+    samp_sampler *s = samp_init_grammar(vocab_index, g), *other = samp_init_grammar(vocab_index, g);
+    for (const char *p = "abaabbabaababbabba"; *p; p++) assert_ok(samp_accept(s, *p));
+    size_t size = samp_state_size(s);
+    assert_true(size > 0 && size < sizeof saved);
+    assert_ok(samp_state_save(s, saved, size));
+    afflict(other, FEW_STEPS, 40);
+    assert_status(samp_state_load(other, saved, size), SAMP_E_FULL);
+    assert_num(samp_state_size(other), size - 18 * 4);
+    saved[size - 9] ^= 1;
+    assert_status(samp_state_load(other, saved, size), SAMP_E_FORMAT);
+    saved[size - 9] ^= 1;
+    relieve(other);
+    assert_ok(samp_state_load(other, saved, size));
+    assert_num(samp_state_size(other), size);
+    samp_free(s);
+    samp_free(other);
+    samp_grammar_free(g);
+}
+
 static int refuse(samp_sampler *s, samp_token token)
 {
     (void)s, (void)token;
@@ -1998,6 +2134,37 @@ static void test_sample_fails(void **state)
     assert_ok(samp_accept(s, 'c'));
     samp_free(s);
     samp_free(chain);
+    samp_grammar_free(g);
+}
+
+/* A trigger that goes on as it must not is drawn anew, from a mask; where there is no memory for that, it says so. */
+static void test_no_second_mask(void **state)
+{
+    (void)state;
+    static const char *const x[] = { "x" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= r \"y\"\nr ::= \"x\" \"y\" r? | \"z\" r");
+    int n_failed = 0;
+    for (long fail = 1; fail < 200; fail++) {
+        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, x, 1, NULL, 0),
+                     *chain = grammar_chain(NULL, SAMP_RNG_PHILOX);
+        sampi_matcher *m = (sampi_matcher *)s->ctx;
+        float logits[N_VOCAB];
+        for (int i = 0; i < N_VOCAB; i++) logits[i] = i == 'q' ? 1.0f : -INFINITY;
+        logits[256 + 22] = 90.0f; /* "xxx" */
+        assert_ok(samp_reserve(chain, N_VOCAB));
+        memset(m->bits, 0, N_MASK * 4);
+        m->max_bytes = sampi_matcher_bytes(m); /* what the trigger makes is more, and goes before the mask */
+        heap.fail_at = fail;
+        samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
+        bool failed = heap.fail_at == 0;
+        heap.fail_at = 0;
+        if (token != 'q') assert_status(token, SAMP_E_NOMEM);
+        assert_true(failed || token == 'q');
+        n_failed += failed;
+        samp_free(s);
+        samp_free(chain);
+    }
+    assert_true(n_failed > 3);
     samp_grammar_free(g);
 }
 
@@ -2071,6 +2238,106 @@ static void test_one_refuses(void **state)
         assert_num(samp_sample(chain, logits, N_VOCAB), 'b'); /* what both let */
         samp_free(chain);
     }
+    samp_grammar_free(g);
+    samp_grammar_free(h);
+}
+
+/* A sampler of the user's that has a list of its tokens, and may refuse to go back. */
+typedef struct stubborn {
+    samp_token token[64];
+    int n;
+    bool refuses;
+} stubborn;
+
+static int stubborn_accept(samp_sampler *s, samp_token token)
+{
+    stubborn *u = (stubborn *)s->ctx;
+    u->token[u->n++] = token;
+    return SAMP_OK;
+}
+
+static int stubborn_rollback(samp_sampler *s, int32_t n)
+{
+    stubborn *u = (stubborn *)s->ctx;
+    if (u->refuses) return SAMP_E_FULL;
+    u->n -= n;
+    return SAMP_OK;
+}
+
+/* A rollback that one member refuses leaves all of them as they are, wherever it stands: grammars, and those before
+   it. */
+static void test_one_stays(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
+                 *h = read_grammar(SAMP_GRAMMAR_GBNF,
+                                   "root ::= x\nx ::= \"a\" x y x? | \"b\" x? y?\ny ::= x? \"a\"?");
+    static const samp_sampler_i iface = { .accept = stubborn_accept, .apply = leave, .rollback = stubborn_rollback };
+    static char before[1 << 16], after[1 << 16];
+    for (int kind = 0; kind < 12; kind++) {
+        stubborn user[3] = { { { 0 }, 0, false } };
+        samp_sampler *inner = samp_chain_init(), *chain = samp_chain_init();
+        for (int i = 0; i < 2; i++) {
+            assert_ok(samp_chain_add(inner, samp_init_grammar(vocab_index, i ? h : g)));
+            assert_ok(samp_chain_add(inner, samp_init_custom(&iface, &user[i])));
+        }
+        assert_ok(samp_chain_add(chain, inner));
+        assert_ok(samp_chain_add(chain, samp_init_custom(&iface, &user[2])));
+        assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+        for (const char *p = "abaab"; *p; p++) assert_ok(samp_accept(chain, *p));
+        const samp_sampler *grammars[2] = { samp_chain_get(inner, 0), samp_chain_get(inner, 2) };
+        size_t size = save_two(grammars, before, sizeof before);
+        const int stays = kind % 3, n = 1 + kind / 3;
+        user[stays].refuses = true;
+        for (int try = 0; try < 2; try++) {
+            assert_status(samp_rollback(chain, n), SAMP_E_FULL);
+            assert_num(save_two(grammars, after, sizeof after), size);
+            if (memcmp(before, after, size)) test_fail(__FILE__, __LINE__, "kind %d: a grammar went back", kind);
+            for (int i = 0; i < 3; i++) {
+                if (user[i].n != 5) test_fail(__FILE__, __LINE__, "kind %d: sampler %d has %d", kind, i, user[i].n);
+                for (int k = 0; k < 5; k++) assert_num(user[i].token[k], "abaab"[k]);
+            }
+        }
+        user[stays].refuses = false;
+        assert_ok(samp_rollback(chain, n));
+        for (int i = 0; i < 3; i++) assert_num(user[i].n, 5 - n);
+        for (const char *p = &"abaab"[5 - n]; *p; p++) assert_ok(samp_accept(chain, *p));
+        assert_num(save_two(grammars, after, sizeof after), size);
+        assert_true(memcmp(before, after, size) == 0);
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+    samp_grammar_free(h);
+}
+
+/* So does one for which a grammar has no memory: a clone has room for few items, and the place before the last token
+   has many. */
+static void test_no_way_back(void **state)
+{
+    (void)state;
+    char text[1 << 12];
+    size_t n = (size_t)sprintf(text, "root ::= \"a\" (r0");
+    for (int i = 1; i < 20; i++) n += (size_t)sprintf(text + n, " | r%d", i);
+    n += (size_t)sprintf(text + n, ")");
+    for (int i = 0; i < 20; i++) n += (size_t)sprintf(text + n, "\nr%d ::= \"x\" r%d? \"%c\"", i, i, 'A' + i);
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [axA]+"), *h = read_grammar(SAMP_GRAMMAR_GBNF, text);
+    static char before[1 << 16], after[1 << 16];
+    samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+    for (const char *p = "axxA"; *p; p++) assert_ok(samp_accept(chain, *p));
+    samp_sampler *clone = samp_clone(chain);
+    const samp_sampler *grammars[2] = { samp_chain_get(clone, 0), samp_chain_get(clone, samp_chain_n(clone) - 1) };
+    size_t size = save_two(grammars, before, sizeof before);
+    heap.fail_at = 1;
+    assert_status(samp_rollback(clone, 1), SAMP_E_NOMEM);
+    heap.fail_at = 0;
+    assert_num(save_two(grammars, after, sizeof after), size);
+    assert_true(memcmp(before, after, size) == 0);
+    assert_ok(samp_rollback(clone, 1));
+    assert_ok(samp_accept(clone, 'x'));
+    samp_free(chain);
+    samp_free(clone);
     samp_grammar_free(g);
     samp_grammar_free(h);
 }
@@ -2526,10 +2793,16 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_hard_sample),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_beyond_vocabulary),
+        cmocka_unit_test(test_waits_beyond),
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_full_to_the_byte),
+        cmocka_unit_test(test_full_goes_on),
+        cmocka_unit_test(test_loads_full),
         cmocka_unit_test(test_sample_fails),
+        cmocka_unit_test(test_no_second_mask),
         cmocka_unit_test(test_one_refuses),
+        cmocka_unit_test(test_one_stays),
+        cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_two_grammars),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),

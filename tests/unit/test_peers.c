@@ -268,16 +268,16 @@ typedef struct refused_case {
 
 static const refused_case refused[] = {
     /* no field of theirs, though one of ours or of another program */
-    { SAMP_PEER_OPENAI, "{\"top_k\":40}", SAMP_E_UNSUPPORTED, "top_k", 10 },
-    { SAMP_PEER_OPENAI, "{\"temp\":1}", SAMP_E_UNSUPPORTED, "temp", 9 },
-    { SAMP_PEER_OPENAI, "{\"\":1}", SAMP_E_UNSUPPORTED, "", 5 },
-    { SAMP_PEER_VLLM, "{\"repeat_penalty\":1.1}", SAMP_E_UNSUPPORTED, "repeat_penalty", 19 },
-    { SAMP_PEER_TRANSFORMERS, "{\"presence_penalty\":0}", SAMP_E_UNSUPPORTED, "presence_penalty", 21 },
-    { SAMP_PEER_LLAMA_SERVER, "{\"tfs_z\":0.5}", SAMP_E_UNSUPPORTED, "tfs_z", 10 },
-    { SAMP_PEER_OLLAMA, "{\"temperature\":0.5}", SAMP_E_UNSUPPORTED, "temperature", 16 },
-    { SAMP_PEER_OLLAMA, "{\"options\":{\"mirostat\":1}}", SAMP_E_UNSUPPORTED, "options.mirostat", 24 },
-    { SAMP_PEER_OLLAMA, "{\"options\":{\"options\":{}}}", SAMP_E_UNSUPPORTED, "options.options", 23 },
-    { SAMP_PEER_OLLAMA, "{\"num_ctx\":5}", SAMP_E_UNSUPPORTED, "num_ctx", 12 },
+    { SAMP_PEER_OPENAI, "{\"top_k\":40}", SAMP_E_NAME, "top_k", 10 },
+    { SAMP_PEER_OPENAI, "{\"temp\":1}", SAMP_E_NAME, "temp", 9 },
+    { SAMP_PEER_OPENAI, "{\"\":1}", SAMP_E_NAME, "", 5 },
+    { SAMP_PEER_VLLM, "{\"repeat_penalty\":1.1}", SAMP_E_NAME, "repeat_penalty", 19 },
+    { SAMP_PEER_TRANSFORMERS, "{\"presence_penalty\":0}", SAMP_E_NAME, "presence_penalty", 21 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"tfs_z\":0.5}", SAMP_E_NAME, "tfs_z", 10 },
+    { SAMP_PEER_OLLAMA, "{\"temperature\":0.5}", SAMP_E_NAME, "temperature", 16 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"mirostat\":1}}", SAMP_E_NAME, "options.mirostat", 24 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"options\":{}}}", SAMP_E_NAME, "options.options", 23 },
+    { SAMP_PEER_OLLAMA, "{\"num_ctx\":5}", SAMP_E_NAME, "num_ctx", 12 },
 
     /* fields of theirs that no setting means */
     { SAMP_PEER_OPENAI, "{\"response_format\":{\"type\":\"json_object\"}}", SAMP_E_UNSUPPORTED, "response_format",
@@ -457,13 +457,11 @@ static void test_handled(void **state)
     assert_ok(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"" LONG_NAME "\":1}", mine, &request));
     assert_status(
         samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"" LONG_NAME "\":1}}", mine, &request),
-        SAMP_E_UNSUPPORTED);
+        SAMP_E_NAME);
     assert_status(samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"top_kk\":1}}", mine, &request),
-                  SAMP_E_UNSUPPORTED);
-    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kkk\":1}", mine, &request),
-                  SAMP_E_UNSUPPORTED);
-    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kk\\u0000\":1}", mine, &request),
-                  SAMP_E_UNSUPPORTED);
+                  SAMP_E_NAME);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kkk\":1}", mine, &request), SAMP_E_NAME);
+    assert_status(samp_settings_from(settings, SAMP_PEER_VLLM, "{\"top_kk\\u0000\":1}", mine, &request), SAMP_E_NAME);
     samp_settings_free(settings);
 }
 
@@ -508,7 +506,7 @@ static void test_long_texts(void **state)
     memcpy(text, "{\"", 2);
     memset(text + 2, 'n', LONG);
     memcpy(text + 2 + LONG, "\":1}", 5);
-    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, text, NULL, &request), SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_from(settings, SAMP_PEER_OPENAI, text, NULL, &request), SAMP_E_NAME);
     assert_num(strlen(request.field), sizeof request.field - 1);
     for (int n = 63; n <= 66; n++) {
         memcpy(text, "{\"samplers\":\"", 13);
@@ -930,7 +928,7 @@ static void penalties_are_not_ignored(void **state)
     samp_request request;
     assert_status(
         samp_settings_from(settings, SAMP_PEER_OLLAMA, "{\"options\":{\"penalize_newline\":true}}", NULL, &request),
-        SAMP_E_UNSUPPORTED);
+        SAMP_E_NAME);
     assert_text(request.field, "options.penalize_newline");
     samp_settings_free(settings);
 }

@@ -206,12 +206,12 @@ static void test_unknown_names(void **state)
     char buf[8];
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         const char *field = NULL;
-        refuses(s, names[i], "1", SAMP_E_UNSUPPORTED);
-        refuses(s, names[i], NULL, SAMP_E_UNSUPPORTED);
-        assert_status(samp_settings_set(s, names[i], "1", &field), SAMP_E_UNSUPPORTED);
+        refuses(s, names[i], "1", SAMP_E_NAME);
+        refuses(s, names[i], NULL, SAMP_E_NAME);
+        assert_status(samp_settings_set(s, names[i], "1", &field), SAMP_E_NAME);
         assert_ptr_equal(field, names[i]);
-        assert_status(samp_settings_get(s, names[i], buf, sizeof buf), SAMP_E_UNSUPPORTED);
-        assert_status(samp_settings_takes(names[i], buf, sizeof buf), SAMP_E_UNSUPPORTED);
+        assert_status(samp_settings_get(s, names[i], buf, sizeof buf), SAMP_E_NAME);
+        assert_status(samp_settings_takes(names[i], buf, sizeof buf), SAMP_E_NAME);
     }
     const char *field = "unset";
     assert_status(samp_settings_set(NULL, "top_k", "1", &field), SAMP_E_NULL);
@@ -224,6 +224,75 @@ static void test_unknown_names(void **state)
     assert_status(samp_settings_takes(NULL, buf, sizeof buf), SAMP_E_NULL);
     assert_status(samp_settings_takes("top_k", NULL, 1), SAMP_E_NULL);
     samp_settings_free(s);
+}
+
+static int applies(samp_sampler *s, samp_token_data_array *cur) { return (void)s, (void)cur, SAMP_OK; }
+
+static void told(int status, const char *field, const char *text)
+{
+    char buf[800] = "", cut[9];
+    assert_num(samp_error_text(status, field, buf, sizeof buf), strlen(text));
+    assert_text(buf, text);
+    assert_num(samp_error_text(status, field, NULL, 0), strlen(text));
+    assert_num(samp_error_text(status, field, cut, sizeof cut), strlen(text));
+    assert_memory_equal(cut, text, strlen(text) < 8 ? strlen(text) + 1 : 8);
+    assert_num(cut[strlen(text) < 8 ? strlen(text) : 8], 0);
+}
+
+/* A text for a user: the field, and what it may be. */
+static void test_error_text(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "top_p", "top_k", "penalty_last_n", "rng", "order", "mirostat_tau", "n_vocab"
+    };
+    for (size_t i = 0; i < TEST_COUNT(names); i++) { /* the range is that of samp_settings_takes */
+        char text[800], takes[600];
+        assert_in_range(samp_settings_takes(names[i], takes, sizeof takes), 1, sizeof takes - 1);
+        sprintf(text, "%s: %s: %s", names[i], samp_strerror(SAMP_E_RANGE), takes);
+        told(SAMP_E_RANGE, names[i], text);
+        sprintf(text, "%s: %s: %s", names[i], samp_strerror(SAMP_E_NAN), takes);
+        told(SAMP_E_NAN, names[i], text);
+        sprintf(text, "%s: expected %s", names[i], takes);
+        told(SAMP_E_FORMAT, names[i], text);
+        sprintf(text, "%s: %s", names[i], samp_strerror(SAMP_E_NULL));
+        told(SAMP_E_NULL, names[i], text);
+    }
+    told(SAMP_E_RANGE, "top_p", "top_p: a value is outside its range: a number in (0, 1]");
+    told(SAMP_E_NAME, "repeat_penalty", "repeat_penalty: no setting has this name");
+    told(SAMP_E_RANGE, "lowest", "lowest: a value is outside its range"); /* no setting */
+    told(SAMP_E_UNSUPPORTED, "clone", "clone: a custom sampler with a context lacks this function");
+    told(SAMP_E_UNSUPPORTED, "seed", "seed: not supported here");
+    for (int status = SAMP_STATUS_LAST - 1; status < 3; status++) told(status, NULL, samp_strerror(status));
+    told(SAMP_OK, "top_p", "ok");
+    assert_status(samp_error_text(SAMP_E_RANGE, "top_p", NULL, 1), SAMP_E_NULL);
+
+    samp_settings *s = samp_settings_new(); /* as a program would use it */
+    const char *field = NULL;
+    char buf[100];
+    int status = samp_settings_set(s, "temprature", "1", &field);
+    assert_status(status, SAMP_E_NAME);
+    samp_error_text(status, field, buf, sizeof buf);
+    assert_text(buf, "temprature: no setting has this name");
+    assert_ok(samp_settings_set(s, "top_p", "1.5", &field));
+    status = samp_check_params(samp_settings_params(s), &field);
+    samp_error_text(status, field, buf, sizeof buf);
+    assert_text(buf, "top_p: a value is outside its range: a number in (0, 1]");
+    samp_settings_free(s);
+}
+
+/* What is not supported is told apart by its field. */
+static void test_unsupported(void **state)
+{
+    (void)state;
+    static const samp_sampler_i iface = { NULL, NULL, applies, NULL, NULL, NULL, NULL, NULL };
+    int ctx = 0;
+    const char *field = NULL;
+    samp_sampler *s = samp_init_custom(&iface, &ctx), *copy = samp_clone(s);
+    assert_status(samp_status(copy, &field), SAMP_E_UNSUPPORTED);
+    assert_text(field, "clone");
+    samp_free(s);
+    samp_free(copy);
 }
 
 /* ------------------------------------------------------------------------------------------------ numbers */
@@ -321,6 +390,8 @@ static void test_floats_by_hand(void **state)
         "00001.5000e0001",
         "0e99999999999",
         "0.000e-99999999999",
+        "0e99999999999999999999", /* behind 2^64 */
+        "-0.0e-99999999999999999999999999999",
         "3.4028235e38",
         "3.4028234663852886e38",
         "3.40282356779733661637539395458142568447e38",
@@ -591,7 +662,7 @@ static void test_garbage(void **state)
 {
     (void)state;
     static const char alphabet[] = "0123456789+-.,eEinf;_ topkmrdyx\n\t\x80\xff";
-    static const int good[] = { SAMP_OK, SAMP_E_RANGE, SAMP_E_FORMAT, SAMP_E_UNSUPPORTED };
+    static const int good[] = { SAMP_OK, SAMP_E_RANGE, SAMP_E_FORMAT, SAMP_E_NAME };
     source rng = source_stream(7300);
     long live = heap.live;
     samp_settings *s = samp_settings_new();
@@ -822,6 +893,8 @@ int main(void)
         cmocka_unit_test(test_lent_vocabulary),
         cmocka_unit_test(test_chain),
         cmocka_unit_test(test_values_are_checked),
+        cmocka_unit_test(test_error_text),
+        cmocka_unit_test(test_unsupported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

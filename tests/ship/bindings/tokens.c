@@ -41,7 +41,7 @@ int main(void)
     samp_free(chain);
     printf("temp: %s\n", samp_strerror(SAMP_E_FORMAT));
     printf("top_k: %s\n", samp_strerror(SAMP_E_RANGE));
-    printf("no_such: %s\n", samp_strerror(SAMP_E_UNSUPPORTED));
+    printf("no_such: %s\n", samp_strerror(SAMP_E_NAME));
     printf("top_p: %s\n", samp_strerror(SAMP_E_RANGE));
     printf("1.1, a number in (0, 1]\n");
     return 0;
