@@ -180,73 +180,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7005 samplers/llama_cpp/head.h       16988 grammar/gbnf.h
-     254 api/config.h                     7083 samplers/llama_cpp/truncation.h 17274 grammar/regex.h
-     284 api/types.h                      7222 samplers/llama_cpp/temperature.h 17640 grammar/grammars.h
-     531 api/missing.h                    7283 samplers/llama_cpp/selection.h  17694 grammar/vocabulary.h
-     545 api/sample.h                     7422 samplers/infill.h               18117 grammar/triggers.h
-     625 api/chains.h                     7503 config/describe.h               18446 grammar/matcher.h
-     831 api/samplers.h                   7684 config/params.h                 18649 grammar/derivatives.h
-    1077 api/gumbel.h                     7756 config/constructors.h           19037 grammar/states.h
-    1096 api/operator.h                   7966 config/from_params.h            19182 grammar/items.h
-    1142 api/kv.h                         8024 config/orders.h                 19305 grammar/masks.h
-    1309 api/llama_cpp.h                  8217 config/numbers.h                19498 grammar/runs.h
-    1346 api/text_error.h                 8354 config/set.h                    19669 grammar/entries.h
-    1362 api/grammar.h                    8500 config/tell.h                   20011 grammar/accepting.h
-    1508 api/shards.h                     8629 config/settings.h               20257 grammar/waiting.h
-    1598 api/peers.h                      8738 life/rollback.h                 20382 grammar/history.h
-    1659 api/drafts.h                     9026 life/chain.h                    20504 grammar/room.h
-    1755 api/constraints.h                9294 life/members.h                  20683 grammar/sampler.h
-    1920 api/parts.h                      9389 life/update.h                   20932 grammar/hooks.h
-    1956 base/switches.h                  9523 life/copy.h                     21038 schema/head.h
-    2199 base/random.h                    9705 rows/row.h                      21195 schema/errors.h
-    2290 base/exact.h                     9973 rows/pieces.h                   21295 schema/collections.h
-    2500 base/bits128.h                  10066 rows/thresholds.h               21336 schema/references.h
-    2574 base/elements.h                 10169 rows/compact.h                  21547 schema/strings.h
-    2703 kernels/contract.h              10348 rows/sums.h                     21607 schema/numbers.h
-    2845 kernels/scalar.h                10493 rows/changes.h                  21854 schema/sets.h
-    3047 kernels/sets.h                  10575 rows/cuts.h                     21994 schema/formats.h
-    3092 kernels/vectors.h               10999 rows/typical.h                  22178 schema/scalars.h
-    3207 kernels/avx512.h                11311 rows/tail_free.h                22386 schema/goals.h
-    3288 kernels/avx2.h                  11385 rows/selecting.h                22598 schema/alternatives.h
-    3348 kernels/sse2.h                  11514 rows/mirostat.h                 23061 schema/objects.h
-    3363 kernels/neon.h                  11592 rows/llama_cpp/sums.h           23417 schema/arrays.h
-    3383 kernels/wasm.h                  11929 rows/llama_cpp/samplers.h       23670 schema/whole.h
-    3396 kernels/generic.h               12403 rows/plan.h                     23822 peers/tables.h
-    3412 kernels/shared.h                12420 rows/logprobs.h                 24087 peers/values.h
-    3531 kernels/passes.h                12503 rows/draw.h                     24287 peers/llama_server.h
-    4182 kernels/check.h                 12742 run/sample.h                    24339 peers/fields.h
-    4203 kernels/dispatch.h              12904 run/apply.h                     24446 peers/requests.h
-    4394 core/array.h                    12986 run/writing.h                   24569 shards/head.h
-    4702 core/table.h                    13113 run/arrays.h                    24689 shards/bytes.h
-    4929 core/record.h                   13234 run/arrays_llama_cpp.h          24784 shards/merging.h
-    5139 core/fields.h                   13527 run/verify.h                    25061 shards/row.h
-    5310 core/owners.h                   13610 run/batch.h                     25175 shards/answers.h
-    5367 grammar/declared.h              13762 life/state.h                    25725 shards/logprobs.h
-    5389 constraints/declared.h          13841 life/state_fields.h             25863 shards/told.h
-    5409 core/making.h                   13935 life/state_kinds.h              25999 shards/steps.h
-    5514 core/windows.h                  14100 core/kinds.h                    26195 shards/prefix.h
-    5614 core/streams.h                  14155 operator/weights.h              26787 shards/cuts.h
-    5652 samplers/logit_bias.h           14242 operator/search.h               27008 shards/draws.h
-    5690 samplers/penalties.h            14380 operator/run.h                  27160 shards/way.h
-    5742 samplers/dry.h                  14546 kv/cells.h                      27304 shards/memory.h
-    6060 samplers/top_n_sigma.h          14583 kv/making.h                     27381 shards/batch.h
-    6146 samplers/tail_free.h            14808 kv/slot.h                       27814 drafts/head.h
-    6221 samplers/typical_top_p.h        14947 kv/sequences.h                  27870 drafts/block.h
-    6255 samplers/min_p.h                15081 kv/data.h                       28053 drafts/tree.h
-    6267 samplers/top_a.h                15204 kv/update.h                     28173 drafts/relaxed.h
-    6318 samplers/top_h_min_k.h          15329 kv/state.h                      28246 drafts/hooks.h
-    6386 samplers/xtc.h                  15540 llama_cpp/functions.h           28269 constraints/automaton.h
-    6420 samplers/temperature.h          15607 llama_cpp/object.h              28358 constraints/making.h
-    6484 samplers/smoothing.h            15660 llama_cpp/vocabulary.h          28571 constraints/sampler.h
-    6534 drafts/declared.h               15729 text/reading.h                  28661 constraints/constructors.h
-    6545 samplers/selection.h            15836 text/strings.h                  28924 constraints/accepting.h
-    6580 samplers/choose.h               15926 text/values.h                   29166 constraints/drawing.h
-    6640 samplers/ratio.h                16067 text/documents.h                29349 constraints/told.h
-    6717 samplers/draw.h                 16140 grammar/head.h                  29407 constraints/top_p_decay.h
-    6771 samplers/gumbel.h               16174 grammar/tree.h                  29461 constraints/accessors.h
-    6831 samplers/mirostat.h             16725 grammar/finishing.h             29498 base/restore.h
-    6931 samplers/adaptive_p.h           16903 grammar/reading.h               29508 api/license.h
+       2 api/opening.h                    7007 samplers/llama_cpp/head.h       16990 grammar/gbnf.h
+     254 api/config.h                     7085 samplers/llama_cpp/truncation.h 17276 grammar/regex.h
+     284 api/types.h                      7224 samplers/llama_cpp/temperature.h 17642 grammar/grammars.h
+     531 api/missing.h                    7285 samplers/llama_cpp/selection.h  17696 grammar/vocabulary.h
+     545 api/sample.h                     7424 samplers/infill.h               18119 grammar/triggers.h
+     625 api/chains.h                     7505 config/describe.h               18448 grammar/matcher.h
+     831 api/samplers.h                   7686 config/params.h                 18651 grammar/derivatives.h
+    1077 api/gumbel.h                     7758 config/constructors.h           19039 grammar/states.h
+    1096 api/operator.h                   7968 config/from_params.h            19184 grammar/items.h
+    1142 api/kv.h                         8026 config/orders.h                 19307 grammar/masks.h
+    1309 api/llama_cpp.h                  8219 config/numbers.h                19500 grammar/runs.h
+    1346 api/text_error.h                 8356 config/set.h                    19671 grammar/entries.h
+    1362 api/grammar.h                    8502 config/tell.h                   20013 grammar/accepting.h
+    1508 api/shards.h                     8631 config/settings.h               20259 grammar/waiting.h
+    1598 api/peers.h                      8740 life/rollback.h                 20384 grammar/history.h
+    1659 api/drafts.h                     9028 life/chain.h                    20506 grammar/room.h
+    1755 api/constraints.h                9296 life/members.h                  20685 grammar/sampler.h
+    1920 api/parts.h                      9391 life/update.h                   20934 grammar/hooks.h
+    1956 base/switches.h                  9525 life/copy.h                     21040 schema/head.h
+    2199 base/random.h                    9707 rows/row.h                      21197 schema/errors.h
+    2290 base/exact.h                     9975 rows/pieces.h                   21297 schema/collections.h
+    2500 base/bits128.h                  10068 rows/thresholds.h               21338 schema/references.h
+    2574 base/elements.h                 10171 rows/compact.h                  21549 schema/strings.h
+    2703 kernels/contract.h              10350 rows/sums.h                     21609 schema/numbers.h
+    2845 kernels/scalar.h                10495 rows/changes.h                  21856 schema/sets.h
+    3047 kernels/sets.h                  10577 rows/cuts.h                     21996 schema/formats.h
+    3092 kernels/vectors.h               11001 rows/typical.h                  22180 schema/scalars.h
+    3207 kernels/avx512.h                11313 rows/tail_free.h                22388 schema/goals.h
+    3288 kernels/avx2.h                  11387 rows/selecting.h                22600 schema/alternatives.h
+    3348 kernels/sse2.h                  11516 rows/mirostat.h                 23063 schema/objects.h
+    3363 kernels/neon.h                  11594 rows/llama_cpp/sums.h           23419 schema/arrays.h
+    3383 kernels/wasm.h                  11931 rows/llama_cpp/samplers.h       23672 schema/whole.h
+    3396 kernels/generic.h               12405 rows/plan.h                     23824 peers/tables.h
+    3412 kernels/shared.h                12422 rows/logprobs.h                 24089 peers/values.h
+    3531 kernels/passes.h                12505 rows/draw.h                     24289 peers/llama_server.h
+    4182 kernels/check.h                 12744 run/sample.h                    24341 peers/fields.h
+    4203 kernels/dispatch.h              12906 run/apply.h                     24448 peers/requests.h
+    4394 core/array.h                    12988 run/writing.h                   24571 shards/head.h
+    4702 core/table.h                    13115 run/arrays.h                    24691 shards/bytes.h
+    4929 core/record.h                   13236 run/arrays_llama_cpp.h          24786 shards/merging.h
+    5139 core/fields.h                   13529 run/verify.h                    25063 shards/row.h
+    5310 core/owners.h                   13612 run/batch.h                     25177 shards/answers.h
+    5367 grammar/declared.h              13764 life/state.h                    25727 shards/logprobs.h
+    5389 constraints/declared.h          13843 life/state_fields.h             25865 shards/told.h
+    5409 core/making.h                   13937 life/state_kinds.h              26001 shards/steps.h
+    5514 core/windows.h                  14102 core/kinds.h                    26197 shards/prefix.h
+    5614 core/streams.h                  14157 operator/weights.h              26789 shards/cuts.h
+    5652 samplers/logit_bias.h           14244 operator/search.h               27010 shards/draws.h
+    5690 samplers/penalties.h            14382 operator/run.h                  27162 shards/way.h
+    5742 samplers/dry.h                  14548 kv/cells.h                      27306 shards/memory.h
+    6060 samplers/top_n_sigma.h          14585 kv/making.h                     27383 shards/batch.h
+    6146 samplers/tail_free.h            14810 kv/slot.h                       27816 drafts/head.h
+    6221 samplers/typical_top_p.h        14949 kv/sequences.h                  27872 drafts/block.h
+    6255 samplers/min_p.h                15083 kv/data.h                       28055 drafts/tree.h
+    6267 samplers/top_a.h                15206 kv/update.h                     28175 drafts/relaxed.h
+    6318 samplers/top_h_min_k.h          15331 kv/state.h                      28250 drafts/hooks.h
+    6386 samplers/xtc.h                  15542 llama_cpp/functions.h           28273 constraints/automaton.h
+    6420 samplers/temperature.h          15609 llama_cpp/object.h              28362 constraints/making.h
+    6484 samplers/smoothing.h            15662 llama_cpp/vocabulary.h          28575 constraints/sampler.h
+    6534 drafts/declared.h               15731 text/reading.h                  28665 constraints/constructors.h
+    6547 samplers/selection.h            15838 text/strings.h                  28928 constraints/accepting.h
+    6582 samplers/choose.h               15928 text/values.h                   29170 constraints/drawing.h
+    6642 samplers/ratio.h                16069 text/documents.h                29353 constraints/told.h
+    6719 samplers/draw.h                 16142 grammar/head.h                  29411 constraints/top_p_decay.h
+    6773 samplers/gumbel.h               16176 grammar/tree.h                  29465 constraints/accessors.h
+    6833 samplers/mirostat.h             16727 grammar/finishing.h             29502 base/restore.h
+    6933 samplers/adaptive_p.h           16905 grammar/reading.h               29512 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6539,7 +6539,9 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
    leave the draw as it is? */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
+#ifdef SAMPLING_GUMBEL_DECLARED
 static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
+#endif
 #endif
 
 /* ---- src/samplers/selection.h ---- */
@@ -28193,12 +28195,14 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
 /* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
 static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
     return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
 }
+#endif
 
 /* What is wrong with the bounds of a span, and of what is good enough. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)

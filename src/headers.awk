@@ -22,6 +22,10 @@ function hidden(line,    word, name, now)
         now = ""
         if (word[1] == "#ifdef" && name in never || word[1] == "#ifndef" && name in always) now = 0
         if (word[1] == "#ifdef" && name in always || word[1] == "#ifndef" && name in never) now = 1
+        if (line ~ /^#if defined\(SAMPLING_[A-Z]+_DECLARED\) \|\| defined\(SAMP_MISSING\)$/) { # a part's declarations
+            split(line, word, /[()]/)
+            if (word[2] in never) now = 0
+        }
         state[++depth] = now
         if (now == "") return n_off > 0
         n_off += now == 0
@@ -29,6 +33,11 @@ function hidden(line,    word, name, now)
         return 1
     }
     now = state[depth]
+    if (line ~ /^#elif/ && now != "") {
+        if (now == 1) n_off++
+        state[depth] = 0
+        return 1
+    }
     if (line ~ /^#else/ && now != "") {
         n_off += now == 1 ? 1 : -1
         state[depth] = !now

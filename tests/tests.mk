@@ -74,6 +74,10 @@ test-compile: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
 test-compile-long: tests/tools/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/tools/compile.sh $(B)/compile_long full
 
+## test-single: headers with some parts alone (make single) give the same tokens
+test-single: tests/ship/single.sh src/single.sh $(ROOMS) $(SPINES) | $(B)
+	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/single.sh $(B)/single
+
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/tools/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/tools/namespace.sh $(B)/namespace
@@ -432,7 +436,7 @@ ci-long: run-tests
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
-.PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-public test-demo test-readme test-package \
+.PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-if-there bench-llama \

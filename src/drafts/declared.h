@@ -5,5 +5,7 @@
    leave the draw as it is? */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
+#ifdef SAMPLING_GUMBEL_DECLARED
 static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
+#endif
 #endif

@@ -20,12 +20,14 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
+#ifdef SAMPLING_GUMBEL_DECLARED
 /* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
 static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;
     return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
 }
+#endif
 
 /* What is wrong with the bounds of a span, and of what is good enough. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)

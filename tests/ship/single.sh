@@ -1,0 +1,69 @@
+#!/bin/sh
+# make single: each part alone, all, none, and without each thing that can be left out, compiles without a warning as C and as
+# C++, and gives the tokens of the whole header. Usage: single.sh DIR
+set -eu
+dir=$1
+mkdir -p "$dir"
+fail() { echo "single: $*" >&2; exit 1; }
+cat > "$dir/tokens.c" <<'END'
+#define SAMPLING_IMPLEMENTATION
+#define SAMP_SELF_INCLUDE "my.h"
+#include "my.h"
+#include <stdio.h>
+int main(void)
+{
+    float logits[300];
+    samp_params params = samp_default_params();
+    params.seed = 42;
+    params.penalty_repeat = 1.1f;
+    samp_sampler *chain = samp_chain_from_params(&params, NULL);
+    for (int i = 0; i < 300; i++) logits[i] = (float)(i * 7919 % 300) * 0.02f;
+    for (int i = 0; i < 20; i++) printf("%d ", (int)samp_sample(chain, logits, 300));
+#ifdef SAMPLING_GRAMMAR
+    samp_grammar_free(samp_grammar_init(SAMP_GRAMMAR_REGEX, "a+b", NULL, NULL));
+#endif
+#ifdef SAMPLING_CONSTRAINTS
+    samp_free(samp_init_min_tokens(NULL, 0, 0, 0));
+#endif
+#ifdef SAMPLING_KV
+    samp_kv_free(NULL);
+#endif
+#ifdef SAMPLING_GUMBEL
+    samp_free(samp_init_gumbel(1));
+#endif
+    samp_free(chain);
+    printf("\n");
+    return 0;
+}
+END
+sed 's/my\.h/sampling.h/' "$dir/tokens.c" > "$dir/whole.c"
+"$CC" -std=c11 -O1 -I. "$dir/whole.c" -o "$dir/whole" -lm
+want=$("$dir/whole")
+n=0
+try() { # parts, what is left out
+    sh src/single.sh "$1" "$2" "$dir/my.h" || fail "PARTS=\"$1\" NO=\"$2\""
+    flags=
+    for part in $1; do [ "$part" = core ] || flags="$flags -DSAMPLING_$(echo "$part" | tr a-z A-Z)"; done
+    # shellcheck disable=SC2086
+    case $1 in
+    *llama*) "$CC" -std=c11 -O0 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" -c "$dir/tokens.c" -o "$dir/tokens.o" ;; # there is no libllama to link with
+    *)
+        "$CC" -std=c11 -O0 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" "$dir/tokens.c" -o "$dir/tokens" -lm
+        [ "$("$dir/tokens")" = "$want" ] || fail "PARTS=\"$1\" NO=\"$2\": other tokens" ;;
+    esac
+    # shellcheck disable=SC2086
+    "$CXX" -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" -fsyntax-only "$dir/tokens.c"
+    n=$((n + 1))
+}
+all="grammar constraints peers drafts gumbel kv shards llama"
+try core ""
+try "$all" ""
+for part in $all; do try "$part" ""; done
+for what in avx512 avx2 sse2 neon wasm; do try core "$what"; done
+sh src/single.sh core "" "$dir/my.h"
+if "$CC" -DSAMPLING_KV -I"$dir" -fsyntax-only "$dir/tokens.c" 2> "$dir/log" || ! grep -q 'made without SAMPLING_KV' "$dir/log"; then
+    fail "a part that is not there is not told"
+fi
+if sh src/single.sh "core kvs" "" "$dir/my.h" 2> /dev/null; then fail "a part that nobody knows"; fi
+if sh src/single.sh core "avx" "$dir/my.h" 2> /dev/null; then fail "a thing to leave out that nobody knows"; fi
+echo "single: $n headers with some parts alone compile without a warning and give the same tokens"
