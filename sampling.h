@@ -180,73 +180,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7007 samplers/llama_cpp/head.h       16990 grammar/gbnf.h
-     254 api/config.h                     7085 samplers/llama_cpp/truncation.h 17276 grammar/regex.h
-     284 api/types.h                      7224 samplers/llama_cpp/temperature.h 17642 grammar/grammars.h
-     531 api/missing.h                    7285 samplers/llama_cpp/selection.h  17696 grammar/vocabulary.h
-     545 api/sample.h                     7424 samplers/infill.h               18119 grammar/triggers.h
-     625 api/chains.h                     7505 config/describe.h               18448 grammar/matcher.h
-     831 api/samplers.h                   7686 config/params.h                 18651 grammar/derivatives.h
-    1077 api/gumbel.h                     7758 config/constructors.h           19039 grammar/states.h
-    1096 api/operator.h                   7968 config/from_params.h            19184 grammar/items.h
-    1142 api/kv.h                         8026 config/orders.h                 19307 grammar/masks.h
-    1309 api/llama_cpp.h                  8219 config/numbers.h                19500 grammar/runs.h
-    1346 api/text_error.h                 8356 config/set.h                    19671 grammar/entries.h
-    1362 api/grammar.h                    8502 config/tell.h                   20013 grammar/accepting.h
-    1508 api/shards.h                     8631 config/settings.h               20259 grammar/waiting.h
-    1598 api/peers.h                      8740 life/rollback.h                 20384 grammar/history.h
-    1659 api/drafts.h                     9028 life/chain.h                    20506 grammar/room.h
-    1755 api/constraints.h                9296 life/members.h                  20685 grammar/sampler.h
-    1920 api/parts.h                      9391 life/update.h                   20934 grammar/hooks.h
-    1956 base/switches.h                  9525 life/copy.h                     21040 schema/head.h
-    2199 base/random.h                    9707 rows/row.h                      21197 schema/errors.h
-    2290 base/exact.h                     9975 rows/pieces.h                   21297 schema/collections.h
-    2500 base/bits128.h                  10068 rows/thresholds.h               21338 schema/references.h
-    2574 base/elements.h                 10171 rows/compact.h                  21549 schema/strings.h
-    2703 kernels/contract.h              10350 rows/sums.h                     21609 schema/numbers.h
-    2845 kernels/scalar.h                10495 rows/changes.h                  21856 schema/sets.h
-    3047 kernels/sets.h                  10577 rows/cuts.h                     21996 schema/formats.h
-    3092 kernels/vectors.h               11001 rows/typical.h                  22180 schema/scalars.h
-    3207 kernels/avx512.h                11313 rows/tail_free.h                22388 schema/goals.h
-    3288 kernels/avx2.h                  11387 rows/selecting.h                22600 schema/alternatives.h
-    3348 kernels/sse2.h                  11516 rows/mirostat.h                 23063 schema/objects.h
-    3363 kernels/neon.h                  11594 rows/llama_cpp/sums.h           23419 schema/arrays.h
-    3383 kernels/wasm.h                  11931 rows/llama_cpp/samplers.h       23672 schema/whole.h
-    3396 kernels/generic.h               12405 rows/plan.h                     23824 peers/tables.h
-    3412 kernels/shared.h                12422 rows/logprobs.h                 24089 peers/values.h
-    3531 kernels/passes.h                12505 rows/draw.h                     24289 peers/llama_server.h
-    4182 kernels/check.h                 12744 run/sample.h                    24341 peers/fields.h
-    4203 kernels/dispatch.h              12906 run/apply.h                     24448 peers/requests.h
-    4394 core/array.h                    12988 run/writing.h                   24571 shards/head.h
-    4702 core/table.h                    13115 run/arrays.h                    24691 shards/bytes.h
-    4929 core/record.h                   13236 run/arrays_llama_cpp.h          24786 shards/merging.h
-    5139 core/fields.h                   13529 run/verify.h                    25063 shards/row.h
-    5310 core/owners.h                   13612 run/batch.h                     25177 shards/answers.h
-    5367 grammar/declared.h              13764 life/state.h                    25727 shards/logprobs.h
-    5389 constraints/declared.h          13843 life/state_fields.h             25865 shards/told.h
-    5409 core/making.h                   13937 life/state_kinds.h              26001 shards/steps.h
-    5514 core/windows.h                  14102 core/kinds.h                    26197 shards/prefix.h
-    5614 core/streams.h                  14157 operator/weights.h              26789 shards/cuts.h
-    5652 samplers/logit_bias.h           14244 operator/search.h               27010 shards/draws.h
-    5690 samplers/penalties.h            14382 operator/run.h                  27162 shards/way.h
-    5742 samplers/dry.h                  14548 kv/cells.h                      27306 shards/memory.h
-    6060 samplers/top_n_sigma.h          14585 kv/making.h                     27383 shards/batch.h
-    6146 samplers/tail_free.h            14810 kv/slot.h                       27816 drafts/head.h
-    6221 samplers/typical_top_p.h        14949 kv/sequences.h                  27872 drafts/block.h
-    6255 samplers/min_p.h                15083 kv/data.h                       28055 drafts/tree.h
-    6267 samplers/top_a.h                15206 kv/update.h                     28175 drafts/relaxed.h
-    6318 samplers/top_h_min_k.h          15331 kv/state.h                      28250 drafts/hooks.h
-    6386 samplers/xtc.h                  15542 llama_cpp/functions.h           28273 constraints/automaton.h
-    6420 samplers/temperature.h          15609 llama_cpp/object.h              28362 constraints/making.h
-    6484 samplers/smoothing.h            15662 llama_cpp/vocabulary.h          28575 constraints/sampler.h
-    6534 drafts/declared.h               15731 text/reading.h                  28665 constraints/constructors.h
-    6547 samplers/selection.h            15838 text/strings.h                  28928 constraints/accepting.h
-    6582 samplers/choose.h               15928 text/values.h                   29170 constraints/drawing.h
-    6642 samplers/ratio.h                16069 text/documents.h                29353 constraints/told.h
-    6719 samplers/draw.h                 16142 grammar/head.h                  29411 constraints/top_p_decay.h
-    6773 samplers/gumbel.h               16176 grammar/tree.h                  29465 constraints/accessors.h
-    6833 samplers/mirostat.h             16727 grammar/finishing.h             29502 base/restore.h
-    6933 samplers/adaptive_p.h           16905 grammar/reading.h               29512 api/license.h
+       2 api/opening.h                    7013 samplers/llama_cpp/head.h       16996 grammar/gbnf.h
+     254 api/config.h                     7091 samplers/llama_cpp/truncation.h 17282 grammar/regex.h
+     284 api/types.h                      7230 samplers/llama_cpp/temperature.h 17648 grammar/grammars.h
+     531 api/missing.h                    7291 samplers/llama_cpp/selection.h  17702 grammar/vocabulary.h
+     545 api/sample.h                     7430 samplers/infill.h               18125 grammar/triggers.h
+     625 api/chains.h                     7511 config/describe.h               18454 grammar/matcher.h
+     831 api/samplers.h                   7692 config/params.h                 18657 grammar/derivatives.h
+    1077 api/gumbel.h                     7764 config/constructors.h           19045 grammar/states.h
+    1096 api/operator.h                   7974 config/from_params.h            19190 grammar/items.h
+    1142 api/kv.h                         8032 config/orders.h                 19313 grammar/masks.h
+    1309 api/llama_cpp.h                  8225 config/numbers.h                19506 grammar/runs.h
+    1346 api/text_error.h                 8362 config/set.h                    19677 grammar/entries.h
+    1362 api/grammar.h                    8508 config/tell.h                   20019 grammar/accepting.h
+    1508 api/shards.h                     8637 config/settings.h               20265 grammar/waiting.h
+    1598 api/peers.h                      8746 life/rollback.h                 20390 grammar/history.h
+    1659 api/drafts.h                     9034 life/chain.h                    20512 grammar/room.h
+    1755 api/constraints.h                9302 life/members.h                  20691 grammar/sampler.h
+    1920 api/parts.h                      9397 life/update.h                   20940 grammar/hooks.h
+    1957 base/switches.h                  9531 life/copy.h                     21046 schema/head.h
+    2200 base/random.h                    9713 rows/row.h                      21203 schema/errors.h
+    2291 base/exact.h                     9981 rows/pieces.h                   21303 schema/collections.h
+    2501 base/bits128.h                  10074 rows/thresholds.h               21344 schema/references.h
+    2575 base/elements.h                 10177 rows/compact.h                  21555 schema/strings.h
+    2704 kernels/contract.h              10356 rows/sums.h                     21615 schema/numbers.h
+    2846 kernels/scalar.h                10501 rows/changes.h                  21862 schema/sets.h
+    3048 kernels/sets.h                  10583 rows/cuts.h                     22002 schema/formats.h
+    3093 kernels/vectors.h               11007 rows/typical.h                  22186 schema/scalars.h
+    3208 kernels/avx512.h                11319 rows/tail_free.h                22394 schema/goals.h
+    3290 kernels/avx2.h                  11393 rows/selecting.h                22606 schema/alternatives.h
+    3351 kernels/sse2.h                  11522 rows/mirostat.h                 23069 schema/objects.h
+    3367 kernels/neon.h                  11600 rows/llama_cpp/sums.h           23425 schema/arrays.h
+    3388 kernels/wasm.h                  11937 rows/llama_cpp/samplers.h       23678 schema/whole.h
+    3402 kernels/generic.h               12411 rows/plan.h                     23830 peers/tables.h
+    3418 kernels/shared.h                12428 rows/logprobs.h                 24095 peers/values.h
+    3537 kernels/passes.h                12511 rows/draw.h                     24295 peers/llama_server.h
+    4188 kernels/check.h                 12750 run/sample.h                    24347 peers/fields.h
+    4209 kernels/dispatch.h              12912 run/apply.h                     24454 peers/requests.h
+    4400 core/array.h                    12994 run/writing.h                   24577 shards/head.h
+    4708 core/table.h                    13121 run/arrays.h                    24697 shards/bytes.h
+    4935 core/record.h                   13242 run/arrays_llama_cpp.h          24792 shards/merging.h
+    5145 core/fields.h                   13535 run/verify.h                    25069 shards/row.h
+    5316 core/owners.h                   13618 run/batch.h                     25183 shards/answers.h
+    5373 grammar/declared.h              13770 life/state.h                    25733 shards/logprobs.h
+    5395 constraints/declared.h          13849 life/state_fields.h             25871 shards/told.h
+    5415 core/making.h                   13943 life/state_kinds.h              26007 shards/steps.h
+    5520 core/windows.h                  14108 core/kinds.h                    26203 shards/prefix.h
+    5620 core/streams.h                  14163 operator/weights.h              26795 shards/cuts.h
+    5658 samplers/logit_bias.h           14250 operator/search.h               27016 shards/draws.h
+    5696 samplers/penalties.h            14388 operator/run.h                  27168 shards/way.h
+    5748 samplers/dry.h                  14554 kv/cells.h                      27312 shards/memory.h
+    6066 samplers/top_n_sigma.h          14591 kv/making.h                     27389 shards/batch.h
+    6152 samplers/tail_free.h            14816 kv/slot.h                       27822 drafts/head.h
+    6227 samplers/typical_top_p.h        14955 kv/sequences.h                  27878 drafts/block.h
+    6261 samplers/min_p.h                15089 kv/data.h                       28061 drafts/tree.h
+    6273 samplers/top_a.h                15212 kv/update.h                     28181 drafts/relaxed.h
+    6324 samplers/top_h_min_k.h          15337 kv/state.h                      28256 drafts/hooks.h
+    6392 samplers/xtc.h                  15548 llama_cpp/functions.h           28279 constraints/automaton.h
+    6426 samplers/temperature.h          15615 llama_cpp/object.h              28368 constraints/making.h
+    6490 samplers/smoothing.h            15668 llama_cpp/vocabulary.h          28581 constraints/sampler.h
+    6540 drafts/declared.h               15737 text/reading.h                  28671 constraints/constructors.h
+    6553 samplers/selection.h            15844 text/strings.h                  28934 constraints/accepting.h
+    6588 samplers/choose.h               15934 text/values.h                   29176 constraints/drawing.h
+    6648 samplers/ratio.h                16075 text/documents.h                29359 constraints/told.h
+    6725 samplers/draw.h                 16148 grammar/head.h                  29417 constraints/top_p_decay.h
+    6779 samplers/gumbel.h               16182 grammar/tree.h                  29471 constraints/accessors.h
+    6839 samplers/mirostat.h             16733 grammar/finishing.h             29508 base/restore.h
+    6939 samplers/adaptive_p.h           16911 grammar/reading.h               29518 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1918,6 +1918,7 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #endif /* SAMPLING_DECLARED */
 
 /* ---- src/api/parts.h ---- */
+/* Whoever asks for a part when the declarations have been read without it gets one error, not hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
@@ -3205,6 +3206,7 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 #if SAMPI_W == 16 /* avx512 */
 
 /* ---- src/kernels/avx512.h ---- */
+/* ---- AVX-512, 16 lanes: the operations of the vocabulary that it has of its own ---- */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -3286,6 +3288,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 #elif SAMPI_W == 8 /* avx2 */
 
 /* ---- src/kernels/avx2.h ---- */
+/* ---- AVX2, 8 lanes: the operations of the vocabulary that it has of its own ---- */
 SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
@@ -3346,6 +3349,7 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 #elif SAMPI_SSE2 /* sse2 */
 
 /* ---- src/kernels/sse2.h ---- */
+/* ---- SSE2, 4 lanes: the operations of the vocabulary that it has of its own ---- */
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
@@ -3361,6 +3365,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p)
 #elif SAMPI_NEON /* neon */
 
 /* ---- src/kernels/neon.h ---- */
+/* ---- NEON, 4 lanes: the operations of the vocabulary that it has of its own ---- */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
@@ -3381,6 +3386,7 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 #elif SAMPI_WASM /* wasm */
 
 /* ---- src/kernels/wasm.h ---- */
+/* ---- WebAssembly's SIMD, 4 lanes: the operations of the vocabulary that it has of its own ---- */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }

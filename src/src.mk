@@ -1,6 +1,6 @@
 # src.mk - both headers out of their rooms.
 
-ROOMS := $(wildcard src/*/*.h src/*/*/*.h)
+ROOMS := $(filter-out src/page/% src/package/% src/bindings/%,$(wildcard src/*/*.h src/*/*/*.h))
 SPINES := src/sampling.h src/sampling_gpu.h
 MAKE_HEADER = awk -v dir=src -v lines="$(LINES)" -f src/headers.awk
 
@@ -13,6 +13,7 @@ headers: | $(B)
 test-rooms: | $(B)
 	@for h in sampling.h sampling_gpu.h; do awk -v dir=src -f src/headers.awk src/$$h | cmp -s - $$h || \
 	  { echo "$$h is not what src/ makes of it: change the rooms in src/, then run \"make headers\"" >&2; exit 1; }; done
+	@awk -f tests/tools/rooms.awk src/README.md $(SPINES) $(ROOMS)
 	@echo "rooms: sampling.h and sampling_gpu.h are what src/ makes"
 
 ## single: one header with some parts alone (PARTS="grammar kv" NO="avx512" OUT=my.h; src/README.md)

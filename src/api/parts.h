@@ -1,3 +1,4 @@
+/* Whoever asks for a part when the declarations have been read without it gets one error, not hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif

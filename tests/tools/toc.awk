@@ -4,7 +4,7 @@
 #
 # The table: in the opening comment, the lines that begin with >>tags. Its tags are the headings of the sections
 # ("/* ==== >>tag"), in the same order; a tag in any comment names a section of one of the files. A section begins with a
-# paragraph: its heading's comment goes on, or another one follows. No function has more than 60 lines, from its first
+# paragraph: its heading's comment goes on, or another one follows. No function has more than 120 lines, from its first
 # line to its last; no line of code has more than 118 columns (clang-format), and none of comment more than 120.
 # Prints for each section its lines, and how many of them are comment and nothing else.
 
@@ -103,7 +103,7 @@ text_due && FNR > heading_line && !/^[ \t]*$/ {
 !open_at && !start && /^[A-Za-z_]/ { start = FNR }
 /^{$/ && start { open_at = start }
 /^}/ {
-    if (open_at && FNR - open_at + 1 > 60) wrong(open_at, "a function of " (FNR - open_at + 1) " lines")
+    if (open_at && FNR - open_at + 1 > 120) wrong(open_at, "a function of " (FNR - open_at + 1) " lines")
     open_at = start = 0
 }
 
