@@ -128,6 +128,7 @@
                                    (a function of a part that is not asked for is an error that names the macro)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
+       SAMP_NO_OPERATOR *          leaves out samp_random_sample
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 
@@ -180,73 +181,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7013 samplers/llama_cpp/head.h       16996 grammar/gbnf.h
-     254 api/config.h                     7091 samplers/llama_cpp/truncation.h 17282 grammar/regex.h
-     284 api/types.h                      7230 samplers/llama_cpp/temperature.h 17648 grammar/grammars.h
-     531 api/missing.h                    7291 samplers/llama_cpp/selection.h  17702 grammar/vocabulary.h
-     545 api/sample.h                     7430 samplers/infill.h               18125 grammar/triggers.h
-     625 api/chains.h                     7511 config/describe.h               18454 grammar/matcher.h
-     831 api/samplers.h                   7692 config/params.h                 18657 grammar/derivatives.h
-    1077 api/gumbel.h                     7764 config/constructors.h           19045 grammar/states.h
-    1096 api/operator.h                   7974 config/from_params.h            19190 grammar/items.h
-    1142 api/kv.h                         8032 config/orders.h                 19313 grammar/masks.h
-    1309 api/llama_cpp.h                  8225 config/numbers.h                19506 grammar/runs.h
-    1346 api/text_error.h                 8362 config/set.h                    19677 grammar/entries.h
-    1362 api/grammar.h                    8508 config/tell.h                   20019 grammar/accepting.h
-    1508 api/shards.h                     8637 config/settings.h               20265 grammar/waiting.h
-    1598 api/peers.h                      8746 life/rollback.h                 20390 grammar/history.h
-    1659 api/drafts.h                     9034 life/chain.h                    20512 grammar/room.h
-    1755 api/constraints.h                9302 life/members.h                  20691 grammar/sampler.h
-    1920 api/parts.h                      9397 life/update.h                   20940 grammar/hooks.h
-    1957 base/switches.h                  9531 life/copy.h                     21046 schema/head.h
-    2200 base/random.h                    9713 rows/row.h                      21203 schema/errors.h
-    2291 base/exact.h                     9981 rows/pieces.h                   21303 schema/collections.h
-    2501 base/bits128.h                  10074 rows/thresholds.h               21344 schema/references.h
-    2575 base/elements.h                 10177 rows/compact.h                  21555 schema/strings.h
-    2704 kernels/contract.h              10356 rows/sums.h                     21615 schema/numbers.h
-    2846 kernels/scalar.h                10501 rows/changes.h                  21862 schema/sets.h
-    3048 kernels/sets.h                  10583 rows/cuts.h                     22002 schema/formats.h
-    3093 kernels/vectors.h               11007 rows/typical.h                  22186 schema/scalars.h
-    3208 kernels/avx512.h                11319 rows/tail_free.h                22394 schema/goals.h
-    3290 kernels/avx2.h                  11393 rows/selecting.h                22606 schema/alternatives.h
-    3351 kernels/sse2.h                  11522 rows/mirostat.h                 23069 schema/objects.h
-    3367 kernels/neon.h                  11600 rows/llama_cpp/sums.h           23425 schema/arrays.h
-    3388 kernels/wasm.h                  11937 rows/llama_cpp/samplers.h       23678 schema/whole.h
-    3402 kernels/generic.h               12411 rows/plan.h                     23830 peers/tables.h
-    3418 kernels/shared.h                12428 rows/logprobs.h                 24095 peers/values.h
-    3537 kernels/passes.h                12511 rows/draw.h                     24295 peers/llama_server.h
-    4188 kernels/check.h                 12750 run/sample.h                    24347 peers/fields.h
-    4209 kernels/dispatch.h              12912 run/apply.h                     24454 peers/requests.h
-    4400 core/array.h                    12994 run/writing.h                   24577 shards/head.h
-    4708 core/table.h                    13121 run/arrays.h                    24697 shards/bytes.h
-    4935 core/record.h                   13242 run/arrays_llama_cpp.h          24792 shards/merging.h
-    5145 core/fields.h                   13535 run/verify.h                    25069 shards/row.h
-    5316 core/owners.h                   13618 run/batch.h                     25183 shards/answers.h
-    5373 grammar/declared.h              13770 life/state.h                    25733 shards/logprobs.h
-    5395 constraints/declared.h          13849 life/state_fields.h             25871 shards/told.h
-    5415 core/making.h                   13943 life/state_kinds.h              26007 shards/steps.h
-    5520 core/windows.h                  14108 core/kinds.h                    26203 shards/prefix.h
-    5620 core/streams.h                  14163 operator/weights.h              26795 shards/cuts.h
-    5658 samplers/logit_bias.h           14250 operator/search.h               27016 shards/draws.h
-    5696 samplers/penalties.h            14388 operator/run.h                  27168 shards/way.h
-    5748 samplers/dry.h                  14554 kv/cells.h                      27312 shards/memory.h
-    6066 samplers/top_n_sigma.h          14591 kv/making.h                     27389 shards/batch.h
-    6152 samplers/tail_free.h            14816 kv/slot.h                       27822 drafts/head.h
-    6227 samplers/typical_top_p.h        14955 kv/sequences.h                  27878 drafts/block.h
-    6261 samplers/min_p.h                15089 kv/data.h                       28061 drafts/tree.h
-    6273 samplers/top_a.h                15212 kv/update.h                     28181 drafts/relaxed.h
-    6324 samplers/top_h_min_k.h          15337 kv/state.h                      28256 drafts/hooks.h
-    6392 samplers/xtc.h                  15548 llama_cpp/functions.h           28279 constraints/automaton.h
-    6426 samplers/temperature.h          15615 llama_cpp/object.h              28368 constraints/making.h
-    6490 samplers/smoothing.h            15668 llama_cpp/vocabulary.h          28581 constraints/sampler.h
-    6540 drafts/declared.h               15737 text/reading.h                  28671 constraints/constructors.h
-    6553 samplers/selection.h            15844 text/strings.h                  28934 constraints/accepting.h
-    6588 samplers/choose.h               15934 text/values.h                   29176 constraints/drawing.h
-    6648 samplers/ratio.h                16075 text/documents.h                29359 constraints/told.h
-    6725 samplers/draw.h                 16148 grammar/head.h                  29417 constraints/top_p_decay.h
-    6779 samplers/gumbel.h               16182 grammar/tree.h                  29471 constraints/accessors.h
-    6839 samplers/mirostat.h             16733 grammar/finishing.h             29508 base/restore.h
-    6939 samplers/adaptive_p.h           16911 grammar/reading.h               29518 api/license.h
+       2 api/opening.h                    7016 samplers/llama_cpp/head.h       17001 grammar/gbnf.h
+     255 api/config.h                     7094 samplers/llama_cpp/truncation.h 17287 grammar/regex.h
+     285 api/types.h                      7233 samplers/llama_cpp/temperature.h 17653 grammar/grammars.h
+     532 api/missing.h                    7294 samplers/llama_cpp/selection.h  17707 grammar/vocabulary.h
+     546 api/sample.h                     7433 samplers/infill.h               18130 grammar/triggers.h
+     626 api/chains.h                     7514 config/describe.h               18459 grammar/matcher.h
+     832 api/samplers.h                   7695 config/params.h                 18662 grammar/derivatives.h
+    1078 api/gumbel.h                     7767 config/constructors.h           19050 grammar/states.h
+    1098 api/operator.h                   7977 config/from_params.h            19195 grammar/items.h
+    1145 api/kv.h                         8035 config/orders.h                 19318 grammar/masks.h
+    1312 api/llama_cpp.h                  8228 config/numbers.h                19511 grammar/runs.h
+    1349 api/text_error.h                 8365 config/set.h                    19682 grammar/entries.h
+    1365 api/grammar.h                    8511 config/tell.h                   20024 grammar/accepting.h
+    1511 api/shards.h                     8640 config/settings.h               20270 grammar/waiting.h
+    1601 api/peers.h                      8749 life/rollback.h                 20395 grammar/history.h
+    1662 api/drafts.h                     9037 life/chain.h                    20517 grammar/room.h
+    1758 api/constraints.h                9305 life/members.h                  20696 grammar/sampler.h
+    1923 api/parts.h                      9400 life/update.h                   20945 grammar/hooks.h
+    1960 base/switches.h                  9534 life/copy.h                     21051 schema/head.h
+    2203 base/random.h                    9716 rows/row.h                      21208 schema/errors.h
+    2294 base/exact.h                     9984 rows/pieces.h                   21308 schema/collections.h
+    2504 base/bits128.h                  10077 rows/thresholds.h               21349 schema/references.h
+    2578 base/elements.h                 10180 rows/compact.h                  21560 schema/strings.h
+    2707 kernels/contract.h              10359 rows/sums.h                     21620 schema/numbers.h
+    2849 kernels/scalar.h                10504 rows/changes.h                  21867 schema/sets.h
+    3051 kernels/sets.h                  10586 rows/cuts.h                     22007 schema/formats.h
+    3096 kernels/vectors.h               11010 rows/typical.h                  22191 schema/scalars.h
+    3211 kernels/avx512.h                11322 rows/tail_free.h                22399 schema/goals.h
+    3293 kernels/avx2.h                  11396 rows/selecting.h                22611 schema/alternatives.h
+    3354 kernels/sse2.h                  11525 rows/mirostat.h                 23074 schema/objects.h
+    3370 kernels/neon.h                  11603 rows/llama_cpp/sums.h           23430 schema/arrays.h
+    3391 kernels/wasm.h                  11940 rows/llama_cpp/samplers.h       23683 schema/whole.h
+    3405 kernels/generic.h               12414 rows/plan.h                     23835 peers/tables.h
+    3421 kernels/shared.h                12431 rows/logprobs.h                 24100 peers/values.h
+    3540 kernels/passes.h                12514 rows/draw.h                     24300 peers/llama_server.h
+    4191 kernels/check.h                 12753 run/sample.h                    24352 peers/fields.h
+    4212 kernels/dispatch.h              12915 run/apply.h                     24459 peers/requests.h
+    4403 core/array.h                    12997 run/writing.h                   24582 shards/head.h
+    4711 core/table.h                    13124 run/arrays.h                    24702 shards/bytes.h
+    4938 core/record.h                   13245 run/arrays_llama_cpp.h          24797 shards/merging.h
+    5148 core/fields.h                   13538 run/verify.h                    25074 shards/row.h
+    5319 core/owners.h                   13621 run/batch.h                     25188 shards/answers.h
+    5376 grammar/declared.h              13773 life/state.h                    25738 shards/logprobs.h
+    5398 constraints/declared.h          13852 life/state_fields.h             25876 shards/told.h
+    5418 core/making.h                   13946 life/state_kinds.h              26012 shards/steps.h
+    5523 core/windows.h                  14111 core/kinds.h                    26208 shards/prefix.h
+    5623 core/streams.h                  14167 operator/weights.h              26800 shards/cuts.h
+    5661 samplers/logit_bias.h           14254 operator/search.h               27021 shards/draws.h
+    5699 samplers/penalties.h            14392 operator/run.h                  27173 shards/way.h
+    5751 samplers/dry.h                  14559 kv/cells.h                      27317 shards/memory.h
+    6069 samplers/top_n_sigma.h          14596 kv/making.h                     27394 shards/batch.h
+    6155 samplers/tail_free.h            14821 kv/slot.h                       27827 drafts/head.h
+    6230 samplers/typical_top_p.h        14960 kv/sequences.h                  27883 drafts/block.h
+    6264 samplers/min_p.h                15094 kv/data.h                       28066 drafts/tree.h
+    6276 samplers/top_a.h                15217 kv/update.h                     28186 drafts/relaxed.h
+    6327 samplers/top_h_min_k.h          15342 kv/state.h                      28261 drafts/hooks.h
+    6395 samplers/xtc.h                  15553 llama_cpp/functions.h           28284 constraints/automaton.h
+    6429 samplers/temperature.h          15620 llama_cpp/object.h              28373 constraints/making.h
+    6493 samplers/smoothing.h            15673 llama_cpp/vocabulary.h          28586 constraints/sampler.h
+    6543 drafts/declared.h               15742 text/reading.h                  28676 constraints/constructors.h
+    6556 samplers/selection.h            15849 text/strings.h                  28939 constraints/accepting.h
+    6591 samplers/choose.h               15939 text/values.h                   29181 constraints/drawing.h
+    6651 samplers/ratio.h                16080 text/documents.h                29364 constraints/told.h
+    6728 samplers/draw.h                 16153 grammar/head.h                  29422 constraints/top_p_decay.h
+    6782 samplers/gumbel.h               16187 grammar/tree.h                  29476 constraints/accessors.h
+    6842 samplers/mirostat.h             16738 grammar/finishing.h             29513 base/restore.h
+    6942 samplers/adaptive_p.h           16916 grammar/reading.h               29523 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1093,6 +1094,7 @@ SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 #endif
 #endif /* SAMPLING_GUMBEL */
 
+#ifndef SAMP_NO_OPERATOR
 /* ---- src/api/operator.h ---- */
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
 
@@ -1130,6 +1132,7 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature);
+#endif
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
@@ -14160,6 +14163,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
     return &traits[kind];
 }
 
+#ifndef SAMP_NO_OPERATOR
 /* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
    samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
@@ -14549,6 +14553,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     sampi_op_write(op->result, result, index);
     return SAMP_OK;
 }
+#endif
 
 #ifdef SAMPLING_KV_DECLARED
 /* ---- src/kv/cells.h ---- */

@@ -44,7 +44,9 @@ extern "C" {
 #endif
 #endif /* SAMPLING_GUMBEL */
 
+#ifndef SAMP_NO_OPERATOR
 #include "api/operator.h"
+#endif
 
 #ifdef SAMPLING_KV
 #define SAMPLING_KV_DECLARED
@@ -289,9 +291,12 @@ extern "C" {
 #include "life/state_fields.h"
 #include "life/state_kinds.h"
 #include "core/kinds.h"
+
+#ifndef SAMP_NO_OPERATOR
 #include "operator/weights.h"
 #include "operator/search.h"
 #include "operator/run.h"
+#endif
 
 #ifdef SAMPLING_KV_DECLARED
 #include "kv/cells.h"

@@ -59,7 +59,7 @@ all="grammar constraints peers drafts gumbel kv shards llama"
 try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done
-for what in avx512 avx2 sse2 neon wasm; do try core "$what"; done
+for what in operator avx512 avx2 sse2 neon wasm; do try core "$what"; done
 sh src/single.sh core "" "$dir/my.h"
 if "$CC" -DSAMPLING_KV -I"$dir" -fsyntax-only "$dir/tokens.c" 2> "$dir/log" || ! grep -q 'made without SAMPLING_KV' "$dir/log"; then
     fail "a part that is not there is not told"
