@@ -1543,19 +1543,25 @@ typedef struct samp_request {
      out      *request (may be NULL)
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
+              tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
+              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
+              llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
               the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
-              range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
-              its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
-              equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some devices only.
-              Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
+              range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
+              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM; JSON does
+              not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
+              peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
+              keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
+              devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
+              "mt19937".
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
 #ifndef SAMPLING_PEERS_DECLARED
@@ -23578,6 +23584,12 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
    our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
    program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
 
+   Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
+   Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
+   2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
+   vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
+   transformers since 5.13 (generation/configuration_utils.py).
+
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 #ifdef SAMPLING_PEERS_DECLARED
 
@@ -23593,6 +23605,8 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
     SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
     SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_CHOICE,  /* which tool is called: "auto" and "none" say nothing of a token, all else does */
+    SAMPI_PEER_TOOLS,   /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
     SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
 
@@ -23606,16 +23620,17 @@ enum {
     SAMPI_PEER_ALL = 32,    /* or at the prompt too */
     SAMPI_PEER_PAIRS = 64,
     SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
+    SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_RETURNS,
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
     const char *name;  /* NULL: no request has it, there is only the default */
     const char *param; /* our member, or NULL */
-    uint8_t means;     /* sampi_peer_means */
-    uint8_t how;       /* SAMPI_PEER_... */
+    uint16_t means;    /* sampi_peer_means */
+    uint16_t how;      /* SAMPI_PEER_... */
     const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
     double lo, hi;
 } sampi_peer_field;
@@ -23639,6 +23654,9 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -23646,7 +23664,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
@@ -23655,6 +23673,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_ONLY("structured_outputs", NULL),
     SAMPI_PEER_ONLY("guided_json", NULL),
     SAMPI_PEER_ONLY("guided_regex", NULL),
@@ -23665,6 +23686,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("min_tokens", "0"),
     SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
     SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
     SAMPI_PEER_ONLY("extra_args", ""),
@@ -23677,7 +23699,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("top_k_ties", "1"),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
@@ -23708,6 +23730,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("min_new_tokens", "0"),
     SAMPI_PEER_ONLY("guidance_scale", "1"),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
+    SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
+    SAMPI_PEER_ONLY("speculation_type", NULL),
     SAMPI_PEER_ONLY("token_healing", "false"),
     SAMPI_PEER_ONLY("remove_invalid_values", "false"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
@@ -23717,7 +23741,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
 static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", OURS, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
@@ -23725,18 +23749,18 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
     SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
-    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", NONE, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", OURS, "0", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
     SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
-    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
     SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
-    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", NONE, "5", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", NONE, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", OURS, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", OURS, "0.1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
     SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
     SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
@@ -23744,10 +23768,13 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_ONLY("ignore_eos", "false"),
     SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
+    SAMPI_PEER_ONLY("thinking_budget_tokens", "-1"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -23760,7 +23787,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
     SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
-    SAMPI_OPTION("typical_p", "typ_p", OPEN_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_CLAMPS_RETURNS, "1", 0, 1),
     SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
     SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
@@ -23774,9 +23801,10 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
-    "max_completion_tokens;logprobs;top_logprobs;user;tools;tool_choice;parallel_tool_calls;functions;" \
-    "function_call;reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
-    "safety_identifier;prompt_cache_key;prompt_cache_retention;web_search_options"
+    "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
+    "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
+    "moderation"
 #define SAMPI_SKIPPED_VLLM \
     SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
@@ -23786,7 +23814,8 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
     "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
     "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
-    "allowed_local_media_path"
+    "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
+    "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
     "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
@@ -23794,10 +23823,11 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
-    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
+    "compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
     "_from_model_config;_original_object_hash;transformers_version"
 #define SAMPI_SKIPPED_LLAMA_SERVER \
-    SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    SAMPI_SKIPPED_OPENAI ";tools;verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
     "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
     "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
     "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
@@ -23812,19 +23842,35 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
+/* How a program reads a request. */
+enum {
+    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
+    SAMPI_PEER_WRAPS = 2,    /* of a whole number 32 bits count */
+    SAMPI_PEER_DOUBLES = 4,  /* a whole number is the nearest double first */
+    SAMPI_PEER_SINGLES = 8,  /* others are the nearest float before their range is looked at */
+    SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
+    SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
+    SAMPI_PEER_SAMPLES = 128 /* unless told */
+};
+
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* up to one without name and param */
     const char *order, *skipped;    /* with ; between */
-    bool samples;                   /* unless told */
+    int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
     { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, false },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
+      SAMPI_SKIPPED_TRANSFORMERS, 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
+          SAMPI_PEER_FOLDS },
 };
 /* clang-format on */
 
@@ -23866,43 +23912,183 @@ static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t strin
     return ask->doc->bytes + ask->doc->strings[string].at;
 }
 
-/* The number that a node is, as the nearest float. */
-static SAMPI_COLD int sampi_ask_float(const sampi_ask *ask, int32_t node, float *x)
-{
-    const char *text = ask->doc->source + sampi_ask_node(ask, node)->at;
-    return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NUMBER ? sampi_read_float(&text, x) : SAMP_E_FORMAT;
-}
+/* A number as it is written: digits 10^power, and `rest` of it below. */
+typedef struct sampi_written {
+    uint64_t digits;
+    int64_t power;
+    bool negative, rest, plain; /* plain: neither a point nor a power of ten is written */
+} sampi_written;
 
-/* A whole number up to `most` at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
-static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most, int64_t *x)
+static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
-    const char *end = text + n;
-    uint64_t size = 0;
-    bool negative = n && sampi_read_sign(&text);
-    int status = text < end ? sampi_read_digits(&text, negative ? (uint64_t)1 << 63 : most, &size) : SAMP_E_FORMAT;
-    if (text < end && *text == '.')
-        for (text++; text < end && *text == '0'; text++) {
+    int64_t point = 0, power = 0;
+    bool full = false, any = false, down = false;
+    memset(w, 0, sizeof *w);
+    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
+    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
+        uint64_t digit = (uint64_t)(unsigned char)*t - '0';
+        if (*t == '.') {
+            point = 1;
+            continue;
         }
-    if (text != end) return SAMP_E_FORMAT;
-    *x = (int64_t)(negative ? 0 - size : size);
-    return status;
+        any = true;
+        full = full || w->digits > (UINT64_MAX - digit) / 10;
+        if (!full) w->digits = 10 * w->digits + digit;
+        if (full) w->rest = w->rest || digit;
+        w->power += full ? 1 - point : -point;
+    }
+    w->plain = !point;
+    if (any && t < end && (*t | 0x20) == 'e') {
+        w->plain = any = false;
+        t++;
+        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
+        for (; t < end && sampi_is_digit(*t); t++, any = true)
+            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
+        w->power += down ? -power : power;
+    }
+    return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, uint64_t most, int64_t *x)
+/* A number m 2^power on the way to a double: the top bit of m is set, and `rest` is below. */
+typedef struct sampi_wide {
+    uint64_t m;
+    int power;
+    bool rest;
+} sampi_wide;
+
+/* Times 10^k, k from -9 to 9 and not 0. The product, or quotient, is hi 2^32 + lo, of which the upper 64 bits stay. */
+static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
+{
+    uint64_t p = 1, hi, lo;
+    for (int i = k < 0 ? -k : k; i > 0; i--) p *= 10;
+    if (k > 0) {
+        lo = (w->m & UINT32_MAX) * p;
+        hi = (w->m >> 32) * p + (lo >> 32);
+        lo &= UINT32_MAX;
+    } else {
+        uint64_t left = (w->m % p) << 32;
+        hi = w->m / p;
+        lo = left / p;
+        w->rest = w->rest || left % p;
+        w->power -= 32;
+    }
+    int n = 32 - sampi_empty_bits(hi);
+    w->m = hi << (32 - n) | lo >> n;
+    w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
+    w->power += n;
+}
+
+/* The nearest double: exactly that up to 10^9 and down to 10^-9 of nineteen digits, and but for ties beyond. A double
+   below 2^-958 is told from 0, no more. */
+static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
+{
+    int64_t k = w->power;
+    *x = 0.0;
+    if (!w->digits || k < -400) return SAMP_OK;
+    if (k > 400) return SAMP_E_RANGE;
+    int empty = sampi_empty_bits(w->digits);
+    sampi_wide y = { w->digits << empty, -empty, w->rest };
+    for (int step; k; k -= step) {
+        step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
+        sampi_wide_scale(&y, step);
+    }
+    if (y.power > 1023 - 64 + 1) return SAMP_E_RANGE;
+    uint32_t low = y.m & 2047;
+    y.m = (y.m >> 11) + (low > 1024 || (low == 1024 && (y.rest || (y.m >> 11 & 1))));
+    if (y.power >= -1022)
+        *x = (double)y.m * sampi_from_bits((uint64_t)(1023 + 11 + y.power) << 52);
+    else if (y.power > -1075 - 64)
+        *x = DBL_MIN;
+    if (*x > DBL_MAX) return SAMP_E_RANGE;
+    if (w->negative) *x = -*x;
+    return SAMP_OK;
+}
+
+/* The number that a node is, or is as good as there. */
+static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    if (v->kind != SAMPI_JSON_NUMBER) return SAMP_E_FORMAT;
-    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, most, x);
+    int reads = ask->peer->reads;
+    size_t n = 0;
+    memset(w, 0, sizeof *w);
+    if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
+        w->digits = v->kind == SAMPI_JSON_TRUE;
+        w->plain = true;
+        return SAMP_OK;
+    }
+    bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
+    if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
+    const char *text = sampi_ask_text(ask, v->text, &n);
+    for (; spelt && n && *text == ' '; n--) text++;
+    while (spelt && n && text[n - 1] == ' ') n--;
+    for (size_t i = 0; spelt && whole && i < n; i++)
+        if ((text[i] | 0x20) == 'e') return SAMP_E_FORMAT;
+    return sampi_read_written(text, text + n, w);
+}
+
+static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
+{
+    sampi_written w;
+    int status = sampi_ask_written(ask, node, false, &w);
+    return status ? status : sampi_written_double(&w, x);
+}
+
+/* The whole number that a node is: *size, or below 0. What a program makes of one that it keeps in 32 bits, and that is
+   written as another, differs by machine if it is none of the `bits` it has. */
+static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
+{
+    sampi_written w;
+    double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
+    int reads = ask->peer->reads, status = sampi_ask_written(ask, node, true, &w);
+    *negative = w.negative;
+    *size = w.digits;
+    if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    status = sampi_written_double(&w, &x);
+    if (status) return status;
+    if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
+    if (x < least || x >= most) return SAMP_E_RANGE;
+    *size = (uint64_t)(x < 0.0 ? -x : x);
+    if ((double)*size != (x < 0.0 ? -x : x) && !(reads & SAMPI_PEER_CUTS)) return SAMP_E_FORMAT;
+    return SAMP_OK;
 }
 
 /* The end of a row's range that a number is moved to, if it is outside; or a status. */
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
-    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo;
+    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
     if (!below && *x <= f->hi) return SAMP_OK;
-    if (f->how & SAMPI_PEER_RETURNS) *text = f->usual;
-    if (f->how & SAMPI_PEER_CLAMPS) *x = below ? f->lo : f->hi;
-    return f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS) ? SAMP_OK : SAMP_E_RANGE;
+    if ((f->how & SAMPI_PEER_RETURNS) && (!clamps || *x == f->lo)) *text = f->usual;
+    if (clamps) *x = below ? f->lo : f->hi;
+    if (f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS)) return SAMP_OK;
+    return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
+}
+
+/* The number for a member that is none of the whole ones. */
+static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
+{
+    int reads = ask->peer->reads, status = sampi_ask_double(ask, node, x);
+    if (!status && (reads & SAMPI_PEER_SINGLES)) {
+        bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
+        *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
+    }
+    return status;
+}
+
+/* ... and for one of them. */
+static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
+{
+    bool negative;
+    uint64_t size;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (status) return status;
+    if (ask->peer->reads & SAMPI_PEER_WRAPS) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = size >> 31;
+        if (negative) size = ((uint64_t)1 << 32) - size;
+    }
+    *x = negative ? -(double)size : (double)size;
+    return SAMP_OK;
 }
 
 /* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
@@ -23911,54 +24097,93 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     const sampi_field *field = sampi_field_named(f->param);
     void *to = (char *)&ask->to->params + field->from;
     const char *usual = NULL;
-    bool whole = field->type != SAMPI_FLOAT;
-    int64_t n = 0;
-    float read = 0.0f;
-    int status = whole ? sampi_ask_whole(ask, node, INT32_MAX, &n) : sampi_ask_float(ask, node, &read);
-    double x = whole ? (double)n : (double)read;
+    double x = 0.0;
+    int status = field->type == SAMPI_FLOAT ? sampi_ask_real(ask, node, &x) : sampi_ask_count(ask, node, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
-    if ((field->how & SAMPI_OPEN) && x == 0.0) x = (double)FLT_MIN;
-    if (field->type == SAMPI_FLOAT)
-        *(float *)to = (float)x;
-    else if (field->type == SAMPI_INT32)
-        *(int32_t *)to = (int32_t)x;
-    else
+    if (field->type == SAMPI_FLOAT) {
+        float value = (float)x;
+        *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
+    } else if (field->type == SAMPI_INT32) {
+        *(int32_t *)to = x > INT32_MAX ? INT32_MAX : (int32_t)x;
+    } else {
         *(size_t *)to = (size_t)x;
+    }
     return SAMP_OK;
 }
 
+/* 64 bits of it, or 32 where no more count. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
-    int64_t x = 0;
-    int status = sampi_ask_whole(ask, node, UINT64_MAX, &x);
+    bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
+    uint64_t size, most = (uint64_t)INT64_MAX;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (!status && size > most + negative && (!narrow || negative)) status = SAMP_E_RANGE;
     if (status) return sampi_ask_bad(ask, node, status);
-    if (f->how & SAMPI_PEER_32_BITS) x = (uint32_t)x == UINT32_MAX ? -1 : (int64_t)(uint32_t)x;
-    ask->out->seeded = x != -1 || f->lo != -1.0;
-    if (ask->out->seeded) ask->to->params.seed = (uint64_t)x;
+    if (negative) size = 0 - size;
+    bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
+    ask->out->seeded = !none;
+    if (!none) ask->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
 
-/* The token that a name or a number is. A text in place of a number would have to be tokenised, which llama-server
-   does. */
+/* The number that a name [n] is to Python's int(), or to C's strtol() of 64 bits. */
+static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
+{
+    const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+    const char *end = c ? t : t + n;
+    while (c && end < t + n && *end) end++; /* a text of C's ends at a 0 */
+    *negative = false;
+    *size = 0;
+    if (c && t == end) return SAMP_OK; /* "" is 0 to it */
+    while (t < end && *t && strchr(blank, *t)) t++;
+    while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
+    if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
+    const char *from = t;
+    for (; t < end; t++) {
+        bool between = !c && *t == '_' && t > from && t[-1] != '_' && t + 1 < end;
+        if (!sampi_is_digit(*t) && !between) break;
+        if (between) continue;
+        uint64_t digit = (uint64_t)(*t - '0'), most = (uint64_t)INT64_MAX + *negative;
+        *size = *size > (most - digit) / 10 ? most : 10 * *size + digit;
+    }
+    bool whole = t > from && t == end && (c || t - from <= 4300); /* more digits are an error of Python's */
+    return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
+}
+
+/* The token that an entry of a list stands for, as a name or as a node; none: the program drops the entry. */
 static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
                                       samp_token *token)
 {
-    char digits[24];
-    int64_t x = 0;
-    size_t n = 0;
-    int status = SAMP_OK;
-    const char *text = name < 0 ? NULL : sampi_ask_text(ask, name, &n);
-    if (n >= sizeof digits) return f->how & SAMPI_PEER_PAIRS ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
-    if (n) memcpy(digits, text, n);
-    digits[n] = 0;
-    status = name < 0 ? sampi_ask_whole(ask, node, INT32_MAX, &x) : sampi_ask_digits(digits, n, INT32_MAX, &x);
-    if (status == SAMP_E_FORMAT && (f->how & SAMPI_PEER_PAIRS)) return SAMP_E_UNSUPPORTED;
-    if (!status && x < 0) status = SAMP_E_RANGE;
-    *token = (samp_token)x;
-    return status;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
+    const int32_t n_vocab = ask->to->params.n_vocab;
+    sampi_written w;
+    bool negative;
+    uint64_t size;
+    size_t n;
+    int status;
+    if (name >= 0) {
+        const char *text = sampi_ask_text(ask, name, &n);
+        status = sampi_ask_digits(text, n, pairs, &negative, &size);
+    } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
+        return SAMP_E_UNSUPPORTED; /* it would have to be tokenised, which llama-server does */
+    } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
+        *token = -1;
+        return SAMP_OK;
+    } else {
+        status = sampi_ask_whole(ask, node, &negative, &size);
+    }
+    if (status) return status;
+    if (pairs) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = false;
+    }
+    bool none = (negative && size) || size > INT32_MAX;
+    if (drops && n_vocab > 0) none = none || size >= (uint64_t)n_vocab;
+    *token = none ? -1 : (samp_token)size;
+    return none && !drops ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
@@ -23966,71 +24191,100 @@ static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const s
                                      samp_logit_bias *out)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
+    const bool pairs = f->how & SAMPI_PEER_PAIRS;
     int32_t id = node, value = node;
     const char *usual = NULL;
-    if (f->means != SAMPI_PEER_BAN && v->name < 0) {
-        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_E_FORMAT;
+    double x = 0.0;
+    out->token = -1;
+    out->bias = -INFINITY;
+    if (f->means == SAMPI_PEER_BAN) return sampi_ask_token(ask, f, -1, node, &out->token);
+    if (v->name < 0) {
+        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
         value = v->last;
     }
+    uint8_t kind = sampi_ask_node(ask, value)->kind;
+    if (pairs && kind != SAMPI_JSON_FALSE && kind != SAMPI_JSON_NUMBER) return SAMP_OK;
     int status = sampi_ask_token(ask, f, v->name, id, &out->token);
-    bool ban = (f->how & SAMPI_PEER_PAIRS) && sampi_ask_node(ask, value)->kind == SAMPI_JSON_FALSE;
-    out->bias = -INFINITY;
-    if (status || ban || f->means == SAMPI_PEER_BAN) return status;
-    status = sampi_ask_float(ask, value, &out->bias);
-    double x = (double)out->bias;
+    if (status || (pairs && kind == SAMPI_JSON_FALSE)) return status;
+    status = sampi_ask_real(ask, value, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
-    out->bias = (float)x;
+    out->bias = status ? 0.0f : (float)x;
     return status;
+}
+
+/* Names that are written in several ways are one token to Python: its last bias counts. -> how many are left, or -1 */
+static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
+{
+    const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
+    uint32_t *seen = (uint32_t *)SAMP_MALLOC(size);
+    int32_t to = n;
+    if (!seen) return -1;
+    memset(seen, 0, size);
+    for (int32_t i = n; i-- > 0;) {
+        uint32_t token = (uint32_t)list[i].token, bit = (uint32_t)1 << token % 32;
+        if (seen[token / 32] & bit) continue;
+        seen[token / 32] |= bit;
+        list[--to] = list[i];
+    }
+    memmove(list, list + to, (size_t)(n - to) * sizeof *list);
+    SAMP_FREE(seen);
+    return n - to;
 }
 
 static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool pairs = f->means == SAMPI_PEER_BAN || (f->how & SAMPI_PEER_PAIRS);
+    samp_params *p = &ask->to->params;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
+    const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
+    bool inside = true; /* the vocabulary */
+    int32_t n = 0;
     int status = SAMP_OK;
-    if (v->kind != SAMPI_JSON_OBJECT && !(pairs && v->kind == SAMPI_JSON_ARRAY))
+    if (pairs && !list_or_object) return SAMP_OK; /* to llama-server it is as good as absent */
+    if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if (f->means == SAMPI_PEER_BAN && v->kind == SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
-    ask->to->params.logit_bias = list; /* the settings' from now on */
-    for (int32_t entry = v->first, n = 0; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next, n++) {
+    p->logit_bias = list; /* the settings' from now on */
+    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
         status = sampi_ask_bias(ask, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
             sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
         else if (status)
             sampi_ask_bad(ask, entry, status);
-        ask->to->params.n_logit_bias = n + 1;
+        inside = inside && list[n].token < p->n_vocab;
+        n += list[n].token != -1;
     }
-    return status;
+    if (status) return status;
+    if (!pairs && !bans && inside) n = sampi_ask_last(p, list, n);
+    if (n < 0) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    p->n_logit_bias = n;
+    return SAMP_OK;
 }
 
-/* A list of texts in one block, as settings have it: the pointers first. A text with a 0 within would be cut. */
+/* A list of texts in one block, as settings have it: the pointers first. Each ends where a 0 is in it, as it does
+   there, and what is empty then is left out. */
 static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n;
+    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
     int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
     for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
         if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
-        bool whole = n > 0;
-        for (size_t k = 0; k < n; k++) whole = whole && text[k];
-        if (!whole) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
-        bytes += n + 1;
+        bytes += (size_t)ask->doc->strings[sampi_ask_node(ask, i)->text].n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
     if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
     char *to = (char *)(list + v->n + 1);
-    size_t k = 0;
     for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
         const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
+        if (!*to) continue;
         list[k++] = to;
-        to += n + 1;
+        to += strlen(to) + 1;
     }
     list[k] = NULL;
     ask->to->params.dry_breakers = list;
@@ -24039,30 +24293,44 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 
 /* ---- llama-server's samplers ---- */
 
-/* Its name and its letter for a sampler, found by either; our orders have the same names. adaptive_p is no step here:
-   it selects. */
+static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+
+/* A name [n] in any case for a step, whose _ may be a dash, or left out, each of them. */
+static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
+{
+    size_t i = 0;
+    for (; *step; step++) {
+        char c = *step == '_' ? instead : *step;
+        if (c && (i == n || sampi_ask_lower(name[i++]) != c)) return false;
+    }
+    return i == n;
+}
+
+/* Our name for a sampler of its, found by a name or by a letter; NULL: it has none of this name, and drops it.
+   adaptive_p is no step here: it selects. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
-    static const char *const names[] = { "penalties", "dry", "top_n_sigma", "top_k",  "typ_p",     "top_p",
-                                         "min_p",     "xtc", "temperature", "infill", "adaptive_p" };
-    static const char letters[] = "edskypmxtia";
+    static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
+                                         "top_p",      "min_p",   "xtc",         "temperature", "infill",
+                                         "adaptive_p", "nucleus", "temp",        "typ" };
+    static const char letters[] = "edskypmxtiapty", instead[] = { '_', '-', 0 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (name ? strlen(names[i]) == n && !memcmp(names[i], name, n) : letters[i] == letter) return names[i];
-    return NULL;
+        for (size_t k = 0; k < sizeof instead; k++)
+            if (name && sampi_ask_is_step(name, n, names[i], instead[k])) letter = letters[i];
+    const char *found = letter ? strchr(letters, letter) : NULL;
+    return found ? names[found - letters] : NULL;
 }
 
 /* One more step behind an order that has room for it. */
-static SAMPI_COLD bool sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
-    if (!step) return false;
+    size_t n = strlen(order);
     if (!strcmp(step, "adaptive_p")) {
         ask->adaptive = true;
     } else {
-        size_t n = strlen(order);
         if (n) order[n++] = ';';
         memcpy(order + n, step, strlen(step) + 1);
     }
-    return true;
 }
 
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
@@ -24070,20 +24338,20 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
     enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool letters = v->kind == SAMPI_JSON_STRING, good = true; /* of the steps so far */
-    size_t n = 0;
+    const bool letters = v->kind == SAMPI_JSON_STRING;
+    size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if ((letters ? n : (size_t)v->n) > STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
-    for (size_t i = 0; letters && good && i < n; i++)
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(NULL, 0, text[i]));
-    for (int32_t i = letters ? -1 : v->first; good && i >= 0; i = sampi_ask_node(ask, i)->next) {
-        const sampi_json_node *step = sampi_ask_node(ask, i);
-        if (step->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        text = sampi_ask_text(ask, step->text, &n);
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(text, n, 0));
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* as good as absent */
+    for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
+        const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
+        if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);
+        if (!letters) text = sampi_ask_text(ask, e->text, &n);
+        const char *step = sampi_ask_step(letters ? NULL : text, n, letters ? text[i] : 0);
+        if (!letters) entry = e->next;
+        if (!step) continue;
+        if (steps++ == STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
+        sampi_ask_add_step(ask, order, step);
     }
-    if (!good) return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected samplers that llama-server has");
     int status = samp_settings_set(ask->to, "order", order, NULL);
     return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
 }
@@ -24094,7 +24362,8 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    float x = 0.0f, neutral = 0.0f;
+    double x = 0.0;
+    float neutral = 0.0f;
     if (!usual) return false;
     switch ((sampi_json_kind)v->kind) {
         case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
@@ -24102,7 +24371,7 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
         case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
         case SAMPI_JSON_STRING: return !*usual && ask->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
-            return !sampi_ask_float(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == neutral;
+            return !sampi_ask_double(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == (double)neutral;
         default: return false;
     }
 }
@@ -24114,6 +24383,43 @@ static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
     if (type < 0) return sampi_ask_neutral(ask, node, "");
     const sampi_json_node *v = sampi_ask_node(ask, type);
     return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
+}
+
+/* Is this the string? */
+static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
+{
+    return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
+           sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
+}
+
+static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
+{
+    return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
+}
+
+/* Which tool is called. */
+static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
+{
+    uint8_t kind = sampi_ask_node(ask, node)->kind;
+    if (sampi_ask_says(ask, node, "auto") || sampi_ask_says(ask, node, "none")) return SAMP_OK;
+    if (kind == SAMPI_JSON_OBJECT || sampi_ask_says(ask, node, "required"))
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
+                              "expected auto or none: settings can't make it call a tool");
+    return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
+}
+
+/* May one of the tools be called, and are then its arguments made to fit? */
+static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
+{
+    if (sampi_ask_says(ask, sampi_ask_inside(ask, 0, "tool_choice"), "none")) return false;
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
+        int32_t strict = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "function"), "strict");
+        int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
+        uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
+        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
+        if (format >= 0 && !sampi_ask_says(ask, sampi_ask_inside(ask, format, "type"), "text")) return true;
+    }
+    return false;
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
@@ -24129,6 +24435,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
         case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
+        case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
         case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
@@ -24137,18 +24444,29 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_NEUTRAL:
             if (sampi_ask_neutral(ask, node, f->usual)) return SAMP_OK;
             break;
+        case SAMPI_PEER_TOOLS:
+            if (!sampi_ask_strict(ask, node)) return SAMP_OK;
+            break;
         case SAMPI_PEER_PLAIN:
             if (sampi_ask_plain(ask, node)) return SAMP_OK;
     }
     return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
+/* Two names [n], equal but for the case of letters if that counts for nothing? */
+static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
+{
+    size_t i = 0;
+    while (i < n && (a[i] == b[i] || (folds && sampi_ask_lower(a[i]) == sampi_ask_lower(b[i])))) i++;
+    return i == n;
+}
+
 /* Is a name [n] among those of a list with ; between? */
-static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n)
+static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
         length = strcspn(list, ";");
-        if (length == n && !memcmp(list, name, n)) return true;
+        if (length == n && sampi_ask_same(list, name, n, folds)) return true;
     }
     return false;
 }
@@ -24171,13 +24489,14 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
+    bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = ask->handled; mine && *mine; mine++) {
         const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
+        if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
@@ -24246,13 +24565,10 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
     const char *param = NULL;
-    bool adapts = p->adaptive_target >= 0.0f;
     int status = sampi_ask_penalties(ask);
     if (status) return status;
-    if (adapts && !ask->adaptive)
-        return sampi_ask_fail_param(ask, "adaptive_target", SAMP_E_UNSUPPORTED,
-                                    "expected adaptive_p among the samplers, without which it does nothing");
-    if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
+    if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
     if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
@@ -24299,7 +24615,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, SAMPI_PEERS[peer].samples, false };
+    bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

@@ -773,6 +773,8 @@ typedef enum promise {
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL))     \
     X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
       samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL))                                \
+    X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
+      samp_settings_from(w->settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"1\":1,\"01\":2}}", NULL, NULL))            \
     X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init()))                                                   \
     X(samp_chain_add, a_chain_and_one, CARRIES, add(w))                                                              \
     X(samp_set_n_prev, a_used_chain, MAKES, samp_set_n_prev(w->s, 300))                                              \
