@@ -13595,7 +13595,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
 /* ---- fingerprint ----
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
-   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
+   What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
+   kinds' states are to be refused. */
 
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
@@ -16525,6 +16526,7 @@ struct samp_grammar {
     sampi_tree tree;
     int32_t root; /* a rule */
     int32_t n_classes;
+    uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
     uint8_t byte_of[256];  /* and this is one of them */
 };
@@ -16677,6 +16679,45 @@ static void sampi_grammar_classes(samp_grammar *g)
     for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
 }
 
+/* What a node is, but for its children. */
+static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
+{
+    sampi_mix(hash, (uint64_t)e->kind);
+    if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
+    if (e->kind == SAMPI_NODE_REPEAT) sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_TOKEN) {
+        const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b);
+        sampi_mix(hash,
+                  text ? sampi_checksum(sampi_bytes_at(t, text->a), (size_t)text->b) : (uint64_t)(uint32_t)e->a);
+    }
+    if (e->kind != SAMPI_NODE_MEMBERS) return;
+    const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+    sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    for (int32_t i = 0; i < list->n; i++)
+        sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
+}
+
+/* 64 bits made of all nodes in `order`: what each is, and where in the order its children are. Neither the numbers of
+   nodes nor the names of rules count, nor what leads nowhere. SAMP_E_NOMEM. */
+static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
+{
+    const sampi_tree *t = &g->tree;
+    int32_t *place = (int32_t *)SAMP_MALLOC((size_t)t->nodes.n * sizeof *place);
+    if (!place) return SAMP_E_NOMEM;
+    for (int32_t i = 0; i < order->n; i++) place[((const int32_t *)order->data)[i]] = i;
+    g->fingerprint = 0;
+    for (int32_t i = 0; i < order->n; i++) {
+        const sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+        sampi_grammar_mix(t, e, &g->fingerprint);
+        for (int32_t k = 0, child; (child = sampi_child(t, e, k)) >= 0; k++)
+            sampi_mix(&g->fingerprint, (uint64_t)(uint32_t)place[child]);
+    }
+    SAMP_FREE(place);
+    return SAMP_OK;
+}
+
 /* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
    SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
@@ -16688,6 +16729,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
     sampi_vec_free(&todo);
@@ -18358,6 +18400,7 @@ typedef struct sampi_matcher {
     size_t max_bytes;
     int64_t max_steps;
     size_t n_bits;                /* bytes of all entries' bits */
+    uint64_t named;               /* made of the tokens that the grammar has by their text */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -20421,6 +20464,7 @@ static int sampi_matcher_make(sampi_matcher *m)
         sampi_expr *text = sampi_at(&m->tree, e.a);
         text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
         if (text->c < 0) return SAMP_E_RANGE;
+        sampi_mix(&m->named, (uint64_t)text->c);
     }
     return sampi_matcher_reset(m);
 }
@@ -20432,6 +20476,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     if (!m) return NULL;
     m->max_bytes = from->max_bytes;
     m->max_steps = from->max_steps;
+    m->named = from->named;
     m->n_now = from->n_now;
     m->live = from->live;
     m->mark = from->mark;
@@ -20743,25 +20788,24 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
-    const sampi_tree *t = &m->grammar->tree;
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_mix(hash, m->grammar->fingerprint);
+    sampi_mix(hash, m->named);
     sampi_mix(hash, m->index->n_vocab);
-    sampi_mix(hash, (uint64_t)m->grammar->root);
-    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
-    for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
-        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
-        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    }
+    sampi_mix(hash, (uint64_t)m->index->words[5] << 32 | m->index->words[4]);
+    for (size_t i = 0; i < vocab->n_eog; i++) sampi_mix(hash, (uint32_t)vocab->eog[i]);
     const sampi_lazy *z = &m->lazy;
     for (int32_t i = 0; i < z->ops.n; i++) {
         const sampi_op *op = (const sampi_op *)z->ops.data + i;
         sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
         sampi_mix(hash, (uint64_t)op->b);
     }
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_mix(hash, (uint64_t)((const sampi_program *)z->programs.data)[i].whole);
     for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }

@@ -2374,6 +2374,79 @@ static void test_two_grammars(void **state)
     samp_grammar_free(h);
 }
 
+/* A state is loaded by the same grammar only, however its rules are called: not where a rule's body, the bounds of a
+   list, its required members, a trigger or the vocabulary is another one. */
+static void test_other_grammar(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "b ::= \"x\"\na ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "a ::= \"y\"\nb ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[7]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[8]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= !<[8]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <tool>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" root \"b\" | \"c\"" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" r \"b\" | \"c\"\nr ::= \"a\" root \"b\" | \"d\"" },
+        { SAMP_GRAMMAR_REGEX, "a{2,3}" },
+        { SAMP_GRAMMAR_REGEX, "a{2,4}" },
+        { SAMP_GRAMMAR_REGEX, "a{1,3}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"a\"]}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"b\"]}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true}}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"minProperties\":2}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"maxProperties\":1}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"maxProperties\":2}" },
+    };
+    static const char *const whole[] = { "^a|b$" }, *const part[] = { "(?:^a|b$)" }, *const other[] = { "^a|c$" };
+    enum { N_CASES = TEST_COUNT(cases) + 5 };
+    samp_grammar *g[TEST_COUNT(cases)];
+    samp_sampler *s[N_CASES];
+    samp_vocab third = vocabulary;
+    static char saved[N_CASES][256];
+    size_t size[N_CASES];
+    third.n_eog = 0;
+    samp_vocab_index *third_index = samp_vocab_index_init(&third, NULL);
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        g[i] = read_grammar(cases[i].kind, cases[i].text);
+        s[i] = samp_init_grammar(vocab_index, g[i]);
+    }
+    const size_t n = TEST_COUNT(cases);
+    s[n] = samp_init_grammar_lazy_patterns(vocab_index, g[0], whole, 1, NULL, 0);
+    s[n + 1] = samp_init_grammar_lazy_patterns(vocab_index, g[0], part, 1, NULL, 0);
+    s[n + 2] = samp_init_grammar_lazy_patterns(vocab_index, g[0], other, 1, NULL, 0);
+    s[n + 3] = samp_init_grammar_lazy_patterns(vocab_index, g[0], NULL, 0, NULL, 0);
+    s[n + 4] = samp_init_grammar(third_index, g[0]);
+    for (size_t i = 0; i < N_CASES; i++) {
+        assert_ok(samp_status(s[i], NULL));
+        size[i] = samp_state_size(s[i]);
+        assert_true(size[i] > 0 && size[i] <= sizeof saved[i]);
+        assert_ok(samp_state_save(s[i], saved[i], size[i]));
+    }
+    for (size_t i = 0; i < N_CASES; i++)
+        for (size_t k = 0; k < N_CASES; k++) {
+            int status = samp_state_load(s[k], saved[i], size[i]);
+            if (status != (i == k ? SAMP_OK : SAMP_E_FORMAT))
+                test_fail(__FILE__, __LINE__, "the state of %s under %s: %d", i < n ? cases[i].text : "a trigger",
+                          k < n ? cases[k].text : "a trigger", status);
+        }
+    samp_grammar *same = read_grammar(SAMP_GRAMMAR_GBNF, "x1 ::= \"x\" # comment\nroot ::= x1* y1\n\ny1 ::= \"y\"");
+    samp_sampler *renamed = samp_init_grammar(vocab_index, same);
+    assert_ok(samp_state_load(renamed, saved[0], size[0]));
+    samp_free(renamed);
+    samp_grammar_free(same);
+    for (size_t i = 0; i < N_CASES; i++) samp_free(s[i]);
+    for (size_t i = 0; i < n; i++) samp_grammar_free(g[i]);
+    samp_vocab_index_free(third_index);
+}
+
 /* ---- lazy grammars ---- */
 
 /* Texts of 40 of these bytes: how many are missing tells where the grammar began. */
@@ -2804,6 +2877,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_stays),
         cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_two_grammars),
+        cmocka_unit_test(test_other_grammar),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
         cmocka_unit_test(test_lazy_tokens),
