@@ -15779,38 +15779,6 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
-
-/* What stands between the brackets of an array or an object, and the closing one. */
-static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
-{
-    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
-    char close = object ? '}' : ']';
-    r->at++;
-    if (sampi_json_next(r, close)) return;
-    do {
-        int32_t name = -1;
-        sampi_json_space(r);
-        if (object) {
-            const unsigned char *at = r->at;
-            if (r->at >= r->end || *r->at != '"')
-                sampi_json_wrong(r, "expected a member's name in quotes");
-            else
-                name = sampi_json_text(r);
-            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
-            if (!r->status && (!slot || *slot >= 0)) {
-                r->at = at;
-                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
-            }
-            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
-            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
-        }
-        if (!r->status) sampi_json_value(r, node, name);
-    } while (!r->status && sampi_json_next(r, ','));
-    if (!r->status && !sampi_json_next(r, close))
-        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
-}
-
 /* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
@@ -15820,8 +15788,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* A value and all in it: the number of its node. */
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+/* A value: its node. Of an array or an object only what is before the first child; *inside: there is one. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
     sampi_json_space(r);
@@ -15833,6 +15801,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     v->next = v->first = v->last = v->text = -1;
     v->n = 0;
     v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    *inside = false;
     if (parent >= 0) {
         sampi_json_node *above = &doc->nodes[parent];
         *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
@@ -15840,12 +15809,11 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     }
     if (c == '{' || c == '[') {
         v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
-        if (++r->depth > SAMPI_JSON_DEPTH) {
+        r->at++;
+        if (r->depth == SAMPI_JSON_DEPTH)
             r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
-            return -1;
-        }
-        sampi_json_children(r, node);
-        r->depth--;
+        else
+            *inside = !sampi_json_next(r, c == '{' ? '}' : ']');
     } else if (c == '"') {
         v->kind = SAMPI_JSON_STRING;
         v->text = sampi_json_text(r);
@@ -15861,6 +15829,50 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     else
         sampi_json_wrong(r, "expected a value");
     return node;
+}
+
+/* The name of the next member of an object, and its colon. */
+static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
+{
+    sampi_json_space(r);
+    const unsigned char *at = r->at;
+    if (r->at >= r->end || *r->at != '"') return sampi_json_wrong(r, "expected a member's name in quotes");
+    int32_t name = sampi_json_text(r);
+    int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, object, name);
+    if (r->status) return -1;
+    if (!slot || *slot >= 0) {
+        r->at = at;
+        return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+    }
+    if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
+    *slot = r->doc->n_nodes; /* what the member will be */
+    return name;
+}
+
+/* A value and all in it. Where it is inside of something, the nodes' parents tell the way out. */
+static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
+{
+    const sampi_json_node *nodes = r->doc->nodes;
+    bool inside;
+    int32_t node = sampi_json_value(r, -1, -1, &inside);
+    if (!inside) return;
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* before a child of node */
+        const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
+        int32_t name = object ? sampi_json_name(r, node) : -1, child;
+        if (r->status) return;
+        child = sampi_json_value(r, node, name, &inside);
+        if (inside) {
+            node = child;
+            r->depth++;
+        }
+        while (!inside && r->depth > 0 && !r->status && !sampi_json_next(r, ',')) {
+            const bool closes = nodes[node].kind == SAMPI_JSON_OBJECT;
+            if (!sampi_json_next(r, closes ? '}' : ']'))
+                sampi_json_wrong(r, closes ? "expected a comma or }" : "expected a comma or ]");
+            node = nodes[node].parent;
+            r->depth--;
+        }
+    }
 }
 
 /* ---- documents ---- */
@@ -15907,7 +15919,7 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     if (status) return status;
     const unsigned char *bytes = (const unsigned char *)text;
     sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
-    sampi_json_value(&r, -1, -1);
+    sampi_json_values(&r);
     sampi_json_space(&r);
     if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
     if (r.status) {
@@ -17397,11 +17409,12 @@ enum {
     SAMPI_UNMARK_ANY = 3
 };
 
-/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
-   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+/* What has been made of a part, by sampi_regex_unmark: it is noted in its node's state, + 1. */
+static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
+
+/* The same of a node whose parts are done. */
+static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
-    if (n < 0) return n;
     const sampi_expr e = *sampi_at(t, n);
     const bool front = marks != SAMPI_UNMARK_END;
     switch (e.kind) {
@@ -17411,16 +17424,15 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
             return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
         }
         case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks), b = sampi_regex_unmark(t, e.b, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a), b = sampi_regex_unmarked(t, e.b);
             if (!marks) return sampi_tree_seq(t, a, b);
             sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
             bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
             return through ? sampi_tree_alt(t, with, front ? b : a) : with;
         }
-        case SAMPI_NODE_ALT:
-            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, marks), sampi_regex_unmark(t, e.b, marks));
+        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_regex_unmarked(t, e.a), sampi_regex_unmarked(t, e.b));
         case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a);
             if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
             int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
             sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
@@ -17428,6 +17440,36 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
         }
         default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
     }
+}
+
+/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
+   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. Each part is
+   looked at once, when those that it consists of are done: they are in `order`, and before that on top of `todo`. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+{
+    if (n < 0) return n;
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    sampi_node made = n;
+    for (sampi_node now = n; now >= 0;) {
+        const sampi_expr e = *sampi_at(t, now);
+        const bool two = e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT;
+        sampi_node part = -1;
+        if ((two || e.kind == SAMPI_NODE_REPEAT) && !sampi_at(t, e.a)->state) part = e.a;
+        if (two && part < 0 && !sampi_at(t, e.b)->state) part = e.b;
+        sampi_node *room = (sampi_node *)sampi_vec_add(part < 0 ? &order : &todo, sizeof now, 1);
+        if (room) *room = now;
+        if (!room) made = SAMP_E_NOMEM;
+        if (part < 0 && room) made = sampi_regex_unmark_one(t, now, marks);
+        if (made < 0) break;
+        if (part < 0) sampi_at(t, now)->state = made + 1;
+        now = part >= 0 ? part : todo.n ? ((const sampi_node *)todo.data)[--todo.n] : -1;
+    }
+    for (int32_t i = 0; i < order.n; i++) sampi_at(t, ((const sampi_node *)order.data)[i])->state = 0;
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return made;
 }
 
 /* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
@@ -17461,12 +17503,13 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
     sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
     sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
-    bool nothing = sampi_regex_is_nothing(t, SAMPI_NEVER, sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY));
+    sampi_node marks = sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY);
+    if (marks < 0) return sampi_read_node(&r, marks);
     all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
     begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
     ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
     both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
-    if (nothing) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
+    if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }
 
@@ -17567,34 +17610,74 @@ typedef struct sampi_spelt {
     uint32_t n, token;
 } sampi_spelt;
 
-static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+/* Pieces that are alike in their first `depth` bytes, and are still to be put in order. */
+typedef struct sampi_alike {
+    size_t first, n;
+    uint32_t depth;
+} sampi_alike;
 
-/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
-static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+/* Is a before b, both alike in their first `depth` bytes? */
+static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
-    while (n > 1) {
-        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
-        size_t less = 0, i = 0, more = n;
-        while (i < more) {
-            int32_t c = sampi_spelt_at(&p[i], depth);
-            sampi_spelt t = p[i];
-            if (c < pivot) {
-                p[i++] = p[less];
-                p[less++] = t;
-            } else if (c > pivot) {
-                p[i] = p[--more];
-                p[more] = t;
-            } else {
-                i++;
-            }
-        }
-        sampi_sort_spelt(p, less, depth);
-        sampi_sort_spelt(p + more, n - more, depth);
-        if (pivot < 0) return; /* equal ones */
-        p += less;
-        n = more - less;
-        depth++;
+    const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
+    const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
+    return order ? order < 0 : a->n < b->n;
+}
+
+/* A few of them, one after the other. */
+static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        const sampi_spelt x = p[i];
+        size_t k = i;
+        for (; k > 0 && sampi_spelt_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        p[k] = x;
     }
+}
+
+/* By their bytes. Those that are alike so far are divided by their next byte (0: there is none), as often as there are
+   many of them; `room` has as many. What is still to be divided waits in a list, so no order of the tokens makes this
+   slow or deep. */
+static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
+{
+    enum { FEW = 16 };
+    int status = SAMP_OK;
+    sampi_vec todo;
+    sampi_alike now = { 0, n, 0 };
+    memset(&todo, 0, sizeof todo);
+    for (;;) {
+        sampi_spelt *at = p + now.first;
+        if (now.n < FEW) {
+            sampi_sort_few(at, now.n, now.depth);
+            if (todo.n == 0) break;
+            now = ((const sampi_alike *)todo.data)[--todo.n];
+            continue;
+        }
+        size_t end[257] = { 0 }, first = 0; /* how many have each byte; then where those with it begin, and end */
+        for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
+        for (size_t c = 0; c < 257; c++) {
+            const size_t count = end[c];
+            end[c] = first;
+            first += count;
+        }
+        for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
+        memcpy(at, room, now.n * sizeof *at);
+        for (size_t c = 1; c < 257 && !status; c++) { /* those that have no byte more are equal */
+            if (end[c] - end[c - 1] < 2) continue;
+            sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
+            if (!more) {
+                status = SAMP_E_NOMEM;
+                break;
+            }
+            more->first = now.first + end[c - 1];
+            more->n = end[c] - end[c - 1];
+            more->depth = now.depth + 1;
+        }
+        if (status || todo.n == 0) break;
+        now = ((const sampi_alike *)todo.data)[--todo.n];
+    }
+    sampi_vec_free(&todo);
+    return status;
 }
 
 /* Whole characters, none of them a control character, a quote or a backslash? */
@@ -17805,8 +17888,9 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    sampi_sort_spelt(pieces, n_plain, 0);
-    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    status = sampi_sort_spelt(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_sort_spelt(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
@@ -17851,7 +17935,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* and room to sort them */
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -18356,6 +18440,14 @@ typedef struct sampi_level {
     bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
 typedef struct sampi_memo {
     sampi_node node, result;
     int32_t byte;
@@ -18386,17 +18478,18 @@ typedef struct sampi_matcher {
     int32_t depth;     /* at least so many tokens have a place, if there were so many */
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
-    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;    /* [SAMPI_MEMO] */
-    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
-    uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
-    int32_t mark;        /* of its last call */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take */
+    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;         /* [SAMPI_MEMO] */
+    sampi_level *level;       /* [SAMPI_MAX_PIECE + 1] */
+    sampi_plain_level *plain; /* [SAMPI_MAX_PIECE + 1]: on the stack they would take most of a small one */
+    uint32_t *bits;           /* a mask, for apply */
+    int32_t n_now, base;      /* base: frames from there on are of the step under way */
+    int32_t live;             /* frames that were left when they were last looked through */
+    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
+    int32_t mark;             /* of its last call */
+    bool ended;               /* the step under way has an item that ends the outermost frame */
+    int status;               /* what went wrong in the call under way */
+    int64_t budget;           /* steps that it may still take */
     size_t max_bytes;
     int64_t max_steps;
     size_t n_bits;                /* bytes of all entries' bits */
@@ -18620,8 +18713,6 @@ static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
     return n;
 }
 
-static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
-
 /* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
 static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
 {
@@ -18631,68 +18722,120 @@ static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
-/* Push the alternatives of what may follow the byte in n. */
-static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
+   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+typedef struct sampi_deriving {
+    sampi_node whole, now, left;
+    int32_t first;
+} sampi_deriving;
+
+/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte)
 {
-    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
-        n = sampi_through(m, n);
+    while (d->now >= 0 && sampi_step(m) && !sampi_refuses(m, d->now, byte)) {
+        const sampi_node n = sampi_through(m, d->now);
         const sampi_expr e = *sampi_at(&m->tree, n);
+        d->now = n;
         switch (e.kind) {
             case SAMPI_NODE_TEXT: /* and it begins with the byte */
                 sampi_offer(m, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
-                return;
-            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return; /* and has the byte */
+                return -1;
+            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return -1; /* and has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
-                }
-                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
+                if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                d->now = sampi_join(m, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
-                n = e.b;
+                if (!sampi_refuses(m, e.a, byte)) return e.a;
+                d->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
-                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
-                return;
-            case SAMPI_NODE_AND: {
-                sampi_node a = sampi_derive(m, e.a, byte);
-                sampi_offer(m, a == SAMPI_NEVER
-                                   ? a
-                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
-                return;
-            }
-            case SAMPI_NODE_NOT:
-                sampi_offer(
-                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
-                return;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
-            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+            case SAMPI_NODE_AND:
+            case SAMPI_NODE_NOT: return e.a;
+            case SAMPI_NODE_MEMBERS: d->now = sampi_list_more(m, n); continue; /* members are called */
+            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
+    }
+    return -1;
+}
+
+/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node part)
+{
+    const sampi_node n = d->now;
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    d->now = -1;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+            sampi_offer(m, sampi_join(m, part, e.b));
+            if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) d->now = e.b;
+            return -1;
+        case SAMPI_NODE_ALT:
+            sampi_offer(m, part);
+            d->now = e.b;
+            return -1;
+        case SAMPI_NODE_REPEAT: sampi_offer(m, sampi_join(m, part, sampi_repeat_rest(m, &e))); return -1;
+        case SAMPI_NODE_NOT:
+            sampi_offer(m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            return -1;
+        default: /* AND */
+            if (d->left >= 0) {
+                sampi_offer(m, sampi_sound(m, sampi_tree_and(&m->tree, d->left, part)));
+            } else if (part != SAMPI_NEVER) {
+                d->left = part;
+                d->now = n;
+                return e.b;
+            }
+            return -1;
     }
 }
 
+static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+}
+
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. */
+   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
+   below the alternatives of that part. */
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
-    if (memo->node == n && memo->byte == byte) return memo->result;
-    int32_t first = m->work.n;
-    sampi_follow(m, n, byte);
-    sampi_node result = sampi_unite(m, first);
-    if (m->status) return SAMPI_NEVER;
-    memo->node = n;
-    memo->byte = byte;
-    memo->result = result;
-    return result;
+    enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
+    const int32_t bottom = m->work.n;
+    sampi_deriving d = { -1, -1, -1, bottom };
+    int32_t depth = 0;
+    for (;;) { /* n is to be derived: for d, if that has begun */
+        const sampi_memo *memo = sampi_memo_of(m, n, byte);
+        sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
+        if (result < 0) {
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(m, &m->work, sizeof(sampi_node), SIZE)
+                                           : NULL;
+            if (room) *room = d;
+            d.whole = d.now = n;
+            d.left = -1;
+            d.first = m->work.n;
+        }
+        for (n = -1; n < 0;) {
+            if (depth == 0) return result;
+            if (result >= 0) n = sampi_followed(m, &d, result);
+            if (n < 0) n = sampi_follow(m, &d, byte);
+            if (n >= 0 && !m->status) break;
+            result = sampi_unite(m, d.first);
+            if (m->status) {
+                m->work.n = bottom;
+                return SAMPI_NEVER;
+            }
+            sampi_memo *made = sampi_memo_of(m, d.whole, byte);
+            made->node = d.whole;
+            made->byte = byte;
+            made->result = result;
+            if (--depth) d = *(const sampi_deriving *)sampi_vec_at(&m->work, sizeof(sampi_node), m->work.n -= SIZE);
+        }
+    }
 }
 
 /* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
@@ -18752,30 +18895,32 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
-    while (--kinds->left >= 0 && sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    while (m->work.n > bottom && --kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
                 sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
-                return;
-            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+                break;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); break;
             case SAMPI_NODE_SEQ:
-                sampi_find_kinds(m, e.a, kinds);
-                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
+                if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_ALT:
             case SAMPI_NODE_AND:
-                sampi_find_kinds(m, e.a, kinds);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: n = e.a; continue;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
-            default: return; /* no byte of its own */
+            case SAMPI_NODE_NOT: sampi_work_push(m, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_work_push(m, sampi_list_more(m, n)); break;
+            default: break; /* no byte of its own */
         }
     }
+    m->work.n = bottom;
 }
 
 /* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
@@ -18839,27 +18984,42 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     return found;
 }
 
-/* Can n match at all? With an AND in it that is looked for. */
+/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
+   match too, and of alternatives, which match if the first one can't, each below its kind. */
 static bool sampi_alive(sampi_matcher *m, sampi_node n)
 {
+    const int32_t bottom = m->work.n;
     for (;;) {
+        bool alive = false;
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) return false;
-        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
-        if (e.kind == SAMPI_NODE_SEQ) {
-            sampi_node a = sampi_through(m, e.a);
-            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
-            if (!leans && !sampi_alive(m, a)) return false;
-            n = leans ? sampi_join(m, a, e.b) : e.b;
-        } else if (e.kind == SAMPI_NODE_ALT) {
-            if (sampi_alive(m, e.a)) return true;
-            n = e.b;
+        if (e.known & SAMPI_KNOWN_DEAD) {
+            alive = false;
+        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+            alive = true;
+        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(m, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_join(m, n, e.b);
+                continue;
+            }
+            sampi_work_push(m, e.b);
+            sampi_work_push(m, e.kind);
+            if (!m->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
+            continue;
         } else {
-            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
         }
+        bool settled = true;
+        while (m->work.n > bottom && settled && !m->status) {
+            settled = (sampi_work_pop(m) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_work_pop(m);
+        }
+        if (!settled) continue;
+        m->work.n = bottom;
+        return alive;
     }
 }
 
@@ -18896,53 +19056,63 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* All that may be called at the beginning of n, with `then` behind n. */
-static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+/* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
-    while (sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    sampi_work_push(m, SAMPI_EMPTY);
+    while (m->work.n > bottom && sampi_step(m)) {
+        sampi_node then = sampi_work_pop(m);
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        sampi_node next = -1; /* and `then` behind it */
+        if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
                 sampi_add_call(m, first, call);
-                return;
+                break;
             case SAMPI_NODE_TOKEN:
                 call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
                 sampi_add_call(m, first, call);
-                return;
-            case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
+                break;
+            case SAMPI_NODE_SEQ:
+                next = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, next)->kind == SAMPI_NODE_SEQ) {
+                    next = sampi_join(m, next, e.b);
+                    break;
                 }
-                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
-            }
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) {
+                    sampi_work_push(m, e.b);
+                    sampi_work_push(m, then);
+                }
+                then = sampi_join(m, e.b, then);
+                break;
             case SAMPI_NODE_ALT:
-                sampi_find_calls(m, first, e.a, then);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, then);
+                next = e.a;
+                break;
             case SAMPI_NODE_REPEAT:
                 then = sampi_join(m, sampi_repeat_rest(m, &e), then);
-                n = e.a;
-                continue;
+                next = e.a;
+                break;
             case SAMPI_NODE_MEMBERS:
-                if (e.c == 0 || (e.c & 1)) {
+                if (e.c == 0 || (e.c & 1))
                     sampi_find_members(m, n, then);
-                    return;
-                }
-                n = sampi_list_more(m, n);
-                continue;
-            default: return;
+                else
+                    next = sampi_list_more(m, n);
+                break;
+            default: break;
         }
+        if (next < 0) continue;
+        sampi_work_push(m, next);
+        sampi_work_push(m, then);
     }
+    m->work.n = bottom;
 }
 
 /* The state of a node; 0 if it can't match. */
@@ -18951,7 +19121,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     if (!sampi_alive(m, n)) return 0;
     if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
     int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
-    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    sampi_find_calls(m, first, n);
     if (m->status) return 0;
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
     if (!next) return 0;
@@ -19586,14 +19756,6 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
-   state's run, if it is known or worth to be found out. */
-typedef struct sampi_plain_level {
-    int32_t state, expects;
-    uint32_t kinds, length, run_kinds;
-    int32_t run_reach;
-} sampi_plain_level;
-
 /* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
    true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
    walked as elsewhere. */
@@ -19601,7 +19763,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
 {
     const uint32_t *nodes = m->index->nodes;
     const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
-    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
@@ -19734,27 +19896,43 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
 }
 
+/* What a mask still consists of: an entry in a frame. */
+static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
+{
+    int32_t *room = (int32_t *)sampi_more(m, &m->work, sizeof *room, 3);
+    if (!room) return;
+    room[0] = parent;
+    room[1] = state;
+    room[2] = frame;
+}
+
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
-    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
-    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
-    const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
-    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-    m->budget -= entry.n_tokens / 8;
-    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
-    if (entry.n_places == 0) return;
-    sampi_level level = sampi_mark(m);
-    sampi_begin_step(m);
-    sampi_return(m, frame);
-    sampi_close_returns(m, level.items);
-    int32_t to = m->items.n;
-    for (int32_t i = level.items; i < to && !m->status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    const int32_t bottom = m->work.n;
+    sampi_mask_push(m, parent, state, frame);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const int32_t *top = (const int32_t *)m->work.data + (m->work.n -= 3);
+        frame = top[2];
+        const int32_t at = sampi_entry_of(m, top[0], top[1]);
+        if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
+        const sampi_entry entry = *sampi_entry_at(m, at);
+        const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
+        for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        m->budget -= entry.n_tokens / 8;
+        for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+        if (entry.n_places == 0) continue;
+        sampi_level level = sampi_mark(m);
+        sampi_begin_step(m);
+        sampi_return(m, frame);
+        sampi_close_returns(m, level.items);
+        for (int32_t i = m->items.n; i-- > level.items;) { /* the first one is to be on top */
+            const sampi_item item = *sampi_item_at(m, i);
+            sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
+        }
+        sampi_drop(m, level);
     }
-    sampi_drop(m, level);
+    m->work.n = bottom;
 }
 
 /* The tokens that are called by name at the text's place. */
@@ -20408,6 +20586,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
+    SAMP_FREE(m->plain);
     SAMP_FREE(m->bits);
     SAMP_FREE(m);
 }
@@ -20426,8 +20605,9 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
     m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
     m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->plain);
     m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+    if (!m->rule_frame || !m->memo || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
     }
