@@ -18,8 +18,19 @@
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
-   Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
-   then works in CUDA's context, and device memory means the same to both.
+   Logits of a CUDA program work as they are, if libgomp works in CUDA's context: then device memory means the same to
+   both. libgomp opens a device once, at the first use of it by any thread, and takes the context that is current in
+   that thread if it is one of that device; else it makes one of its own, in which no pointer of CUDA's is valid. So
+   before anything else of OpenMP uses the device, in the thread that makes the first call here:
+
+       cudaSetDevice(config.device);                   // the device of that number
+       cudaFree(0);                                    // makes its context, and makes it current in this thread
+       samp_gpu *gpu = samp_gpu_create(&config, &status);
+
+   Other threads get libgomp's context if they have none; one that has another context of that device current works in
+   that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
+   libgomp's use (no cudaDeviceReset), and what other streams write into the logits must be done before the call
+   (cudaStreamSynchronize).
 
    Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
    the CPU. (cl.exe does not.)
@@ -138,7 +149,9 @@ typedef struct samp_gpu_config {
 SAMP_API int samp_gpu_available(void);
 
 /* samp_gpu_size -- bytes of device memory that a context takes, but for 256 of its own; 0 if the config is bad,
-   SIZE_MAX of what has no size. */
+   SIZE_MAX of what has no size. What libgomp takes for itself is not in it: with nvptx 128 KiB of stack for each of
+   1024 teams, 128 MiB in all, at the first launch, once for each device and all contexts; the kernels' code; the
+   driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
@@ -530,7 +543,7 @@ typedef struct sampi_gpu_state {
    written last, and tells the teams of the row that there is nothing more to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
-    int32_t status; /* or SAMPI_DECLINED */
+    int32_t status; /* or SAMPI_GPU_DECLINED */
     int32_t token;  /* -1: the list is the result; SAMPI_GPU_STOPPED */
     float value;    /* mirostat's mu, adaptive_p's probability */
     uint32_t passes, n_list, buffer;
