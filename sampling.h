@@ -1885,6 +1885,13 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #define SAMPI_READS_JSON 0
 #endif
 
+/* A program's -Wconversion is for its own code; it holds up to the end of the file. */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -29767,6 +29774,9 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 #endif
 #if defined(__clang__)
 #pragma clang diagnostic pop
+#endif
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
 #endif
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -227,6 +227,11 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #ifndef SAMPI_ONCE
 #error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
 #endif
+#ifdef __GNUC__
+#pragma GCC diagnostic push /* as in sampling.h */
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
 
 /* ================================================================================================== >>switches
    What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
@@ -5790,4 +5795,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */
