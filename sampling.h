@@ -21313,26 +21313,6 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
 
 static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
 
-/* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
-   any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
-static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
-{
-    int32_t node = sampi_keyword(x, schema, key);
-    size_t n, i = 0;
-    int64_t value = 0;
-    if (node < 0) return absent;
-    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
-    for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-        if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
-    if (i < n && text[i] == '.')
-        for (i++; i < n && text[i] == '0'; i++) {
-        }
-    if (i < n) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
-    if (value < INT32_MAX) return (int32_t)value;
-    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
-    return INT32_MAX;
-}
-
 static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
 {
     static const uint8_t types[] = { SAMPI_T_NULL,   SAMPI_T_FALSE, SAMPI_T_TRUE,  SAMPI_T_NUMBER,
@@ -21656,6 +21636,23 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     d->n = d->point = 0;
     d->negative = false;
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+}
+
+/* The value of a keyword that counts, a whole number and not negative, however it is written; `absent` if it is not
+   there. What is larger than any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
+{
+    int32_t node = sampi_keyword(x, schema, key);
+    if (node < 0) return absent;
+    sampi_decimal d;
+    const bool read = sampi_decimal_read(x, node, &d);
+    if (!read && d.n == (int32_t)sizeof d.d) return sampi_schema_decimal(x, node, &d), absent;
+    if (d.negative || d.n > d.point) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    int64_t value = 0;
+    for (int32_t i = 0; i < d.point && value < INT32_MAX; i++) value = value * 10 + (i < d.n ? d.d[i] - '0' : 0);
+    if (value < INT32_MAX) return (int32_t)value;
+    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
+    return INT32_MAX;
 }
 
 /* Its digits as they are written: before the point at least one, behind it as many as there must be. */
@@ -23753,12 +23750,25 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     static const struct {
         sampi_schema_key key;
         int draft;
-    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
-                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
-                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
-                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    } later[] = { { SAMPI_KEY_CONST, 6 },
+                  { SAMPI_KEY_CONTAINS, 6 },
+                  { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },
+                  { SAMPI_KEY_PREFIX_ITEMS, 8 },
+                  { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 },
+                  { SAMPI_KEY_MAX_CONTAINS, 8 },
+                  { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },
+                  { SAMPI_KEY_RECURSIVE_REF, 8 },
+                  { SAMPI_KEY_UNEVALUATED_ITEMS, 8 },
+                  { SAMPI_KEY_UNEVALUATED_PROPERTIES, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        int32_t *key = &x->key[later[i].key];
+        if (x->draft >= later[i].draft || *key < 0) continue;
+        x->key_of[*key] = 0;
+        *key = -1;
+    }
     return x->status;
 }
 
