@@ -307,7 +307,7 @@ struct samp_vocab {
     /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
     /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
-       NULL: greedy longest match. */
+       NULL: greedy longest match. For dry's breakers and a grammar's <text>, which must be one token. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
@@ -1255,7 +1255,8 @@ SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
-   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long.
+   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long:
+   without control tokens, but a grammar's <text> may be one.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
@@ -15488,21 +15489,28 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
-   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler. */
-static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
-                                    int32_t n_max)
+   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler.
+   special: names of control tokens are these. */
+static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                  int32_t n_max, bool special)
 {
     const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
     samp_token few[2 * SAMPI_BREAKER_MAX], *all = few;
-    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, false);
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, special);
     if (n < 0) {
         all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
-        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false) : 0;
+        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, special) : 0;
     }
     if (n > n_max) n = n_max;
     if (n > 0) memcpy(out, all, (size_t)n * sizeof *out);
     if (all != few) SAMP_FREE(all);
     return n;
+}
+
+static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                    int32_t n_max)
+{
+    return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
 /* Twice over the tokens: what room they take, and then what they are. */
@@ -20627,10 +20635,15 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     return m;
 }
 
-/* Which token a text in angle brackets is; -1: none, or several. */
+/* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
+   itself; dry asks without. */
 static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
+#ifdef SAMPLING_LLAMA_DECLARED
+    if (vocab->tokenize == sampi_llama_tokenize)
+        return sampi_llama_tokens(vocab, text, n, found, 2, true) == 1 ? found[0] : -1;
+#endif
     if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
     for (samp_token token = 0; token < vocab->n_vocab; token++) {
         size_t length = 0;
