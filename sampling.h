@@ -18,14 +18,14 @@
        samp_sample                 from a row of logits to a token, which the chain has then accepted
        samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
        samp_rollback               take the last tokens back, as if they had never been drawn
-       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+       samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: its settings, what is wrong with them, make, change, free it
        samp_settings_set, samp_settings_from
                                    the same settings by name and text, for bindings and command lines; those of a
                                    request to another program (SAMPLING_PEERS)
-       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+       samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain put together by hand, with samplers of your own in it
-       samp_status, samp_strerror, samp_describe, samp_perf
+       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
                                    what is wrong with a sampler; a chain as text; its counts
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
@@ -73,7 +73,8 @@
          -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
+   in order; any order is allowed, but nothing may mask or cut behind what selects. Your own sampler stands in a chain
+   like any other (samp_init_custom).
 
    TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
    fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of sorts and
@@ -360,6 +361,7 @@ typedef struct samp_params {
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
+    samp_sampler *grammar;             /* NULL; the chain takes it over, as its first: see samp_chain_from_params */
 } samp_params;
 
 typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
@@ -552,15 +554,19 @@ SAMP_API int samp_version(void);
 
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
-/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0. */
+/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
+   samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of
+     most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
+     log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL; *field (may be NULL) names the
-   member. */
+/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
+   carries; *field (may be NULL) names the member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
-     Order    logit_bias, then params->order, then what selects. The default order is
+     Order    grammar, logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
               p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
               on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
@@ -569,7 +575,10 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
               truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
-     Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
+     Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
+     Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is
+              SAMP_E_RANGE. The chain owns it from now on; on failure it is freed. One that is in a chain already stays
+              there, and is SAMP_E_RANGE: each chain has its own (samp_clone).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
               *status (may be NULL) gets the same. Free with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
@@ -581,18 +590,26 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 
 /* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
    has seen.
-     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
-              adaptive_p's average, the state of MT19937 (if the seed stays, and the sampler: not that of dist while
-              temp is 0); in a chain, the random source of that one. All else is as in a new chain, the seed too.
-              Samplers that were added by hand are freed.
+     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, where that goes back further: if
+              they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
+              and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
+              as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
+     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
+              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
+              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
+              the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
+              Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
      Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
-              samp_check_params says of the parameters, or what the chain carries. Allocates. */
+              samp_check_params says of the parameters, or what the chain carries; SAMP_E_UNSUPPORTED: what was added by
+              hand can't stay, since something would stand behind a sampler that selects (samp_chain_add), as in a
+              chain that is made by hand altogether. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
 
 /* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
      in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
               join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
-     in       params [n_rows]
+     in       params [n_rows]; each one's grammar is for its row alone, and may stay set from call to call
      out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
@@ -659,12 +676,18 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab);
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
-/* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
+/* samp_chain_add -- put a sampler at the end.   samp_chain_insert -- at place i, 0 .. samp_chain_n: in front of the one
+   that is there now. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
-              else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
-              and s is freed, as where it is NULL. */
+              else SAMP_OK; SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or
+              this is no chain, and s is freed, as where it is NULL.
+              With these s is freed, the chain lacks a sampler, and carries the error from now on: SAMP_E_NULL,
+              SAMP_E_NOMEM of "sampler"; SAMP_E_RANGE of "i"; SAMP_E_UNSUPPORTED of "place": behind a sampler that
+              selects, nothing else having ended the selection, a grammar, a built-in sampler that is on and does not
+              select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
+              samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
@@ -719,6 +742,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
               nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
      Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_rollback_depth -- how many tokens it could take back now: 0 where a custom sampler with an accept has no
+     rollback, of a grammar no more than that keeps; or SAMP_E_NULL, or the status that s carries.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -727,6 +752,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
@@ -4871,6 +4897,9 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
+
 /* As much of a breaker as counts, and a 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
@@ -4965,6 +4994,7 @@ struct sampi_sampler {
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
+    sampi_maker made_by; /* of a chain's member: who has put it there */
     samp_rng_kind rng;
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
@@ -5231,6 +5261,7 @@ static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 static int sampi_load_failed(sampi_io *io);
@@ -5238,6 +5269,7 @@ static int sampi_load_failed(sampi_io *io);
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_ready(s, n)       SAMP_OK
+#define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #define sampi_load_failed(io)           SAMP_E_FORMAT
@@ -7844,6 +7876,19 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
+/* What is off has no part in the order, which has to name what may be switched on later. */
+SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
+{
+    samp_params p = samp_default_params();
+    p.top_k = 0;
+    p.top_p = 1.0f;
+    p.min_p = 0.0f;
+    p.temp = 1.0f;
+    p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
+              "epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+    return p;
+}
+
 /* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
    and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
    for each step of a chain, and for the default order, which asks what is on. */
@@ -7986,6 +8031,9 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
+/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. */
+static int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng);
+
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
 /* Note in `bad` what is wrong with the parameters of a kind. */
@@ -8022,6 +8070,12 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
+    if (p && p->grammar) {
+        const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
+        int status = samp_status(p->grammar, NULL);
+        sampi_require(&bad, !status, status, "grammar");
+        sampi_require(&bad, status || sampi_last_word(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE, "grammar");
+    }
     if (field) *field = bad.field;
     return bad.status;
 }
@@ -8033,7 +8087,10 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
-    return samp_chain_add(chain, sampi_init(&t));
+    samp_sampler *s = sampi_init(&t);
+    int status = samp_chain_add(chain, s);
+    if (!status) ((sampi_sampler *)s)->made_by = SAMPI_BY_PARAMS;
+    return status;
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
@@ -8049,9 +8106,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_insert to return. */
+static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
+{
+    if (!c->status) c->status = status, c->field = field;
+    return status;
+}
+
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
-   members. */
+   members. The grammar is left to the caller. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -8071,9 +8136,27 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
+/* The grammar is the chain's, or freed with what could not be built; in another chain already it is somebody's. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
-    return sampi_build_chain(p, NULL, status);
+    int bad;
+    samp_sampler *chain = sampi_build_chain(p, NULL, &bad);
+    sampi_sampler *grammar = p ? (sampi_sampler *)p->grammar : NULL;
+    if (grammar && grammar->owner) {
+        if (!bad) bad = sampi_chain_error((sampi_sampler *)chain, SAMP_E_RANGE, "grammar");
+    } else if (grammar && bad) {
+        samp_free(p->grammar);
+    } else if (grammar) {
+        bad = samp_chain_insert(chain, 0, p->grammar);
+        if (bad) { /* the grammar was good, so memory it is */
+            samp_free(chain);
+            chain = NULL;
+        } else {
+            grammar->made_by = SAMPI_AS_GRAMMAR;
+        }
+    }
+    if (status) *status = bad;
+    return chain;
 }
 
 /* ================================================================================================ >>settings
@@ -8858,6 +8941,23 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
+/* How many tokens of n the custom samplers could take back, as far as can be known before they are asked. */
+static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
+    if (!sampi_is_custom(s)) return n;
+    if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
+    return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? sampi_grammar_kept(s) : n;
+}
+
+SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
+}
+
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
@@ -9164,16 +9264,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
-   the status, for samp_chain_add to return. */
-static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
-{
-    if (!c->status) c->status = status, c->field = field;
-    return status;
-}
-
 /* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
-   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   for a chain owns what it was given. For samp_chain_insert and for cloning, which must not touch what a member
    carries along. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
@@ -9194,10 +9286,35 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* Of a chain the word of its last member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but
+   no grammar means to mask what is chosen already. What is off, and what the user has written, says nothing. */
+static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+{
+    int word = -1;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
+        word = sampi_last_word(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return word;
+    if (sampi_is_custom(s)) return sampi_is_grammar(s) ? 0 : -1;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
+    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+}
+
+/* The last word in front of place i of a chain, which may be in others. */
+static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
+{
+    int word = -1;
+    for (; c; c = c->owner) {
+        while (word < 0 && i-- > 0) word = sampi_last_word(c->u.chain.item[i], c->rng);
+        if (word >= 0 || !c->owner) return word;
+        for (i = 0; c->owner->u.chain.item[i] != c;) i++;
+    }
+    return word;
+}
+
 /* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
    away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
    source is set only if it differs, as samp_set_rng would put the position back. */
-SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
@@ -9208,11 +9325,25 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sample
     }
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    bool outside = i < 0 || i > c->u.chain.n;
+    if (outside || (sampi_last_word(s, c->rng) == 0 && sampi_word_before(c, i) == 1)) {
+        samp_free(sampler);
+        return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
+    }
     sampi_edited(s);
     int status = sampi_chain_push(c, s);
     if (status) return status;
+    sampi_sampler **item = c->u.chain.item + i;
+    memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
+    *item = s;
+    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
+}
+
+SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
+{
+    return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
 /* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
@@ -9242,31 +9373,44 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 }
 
 /* ---- other parameters for a chain that is at work ----
-   samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
-   that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
-   take_over hooks write s only, a new sampler that nobody else has seen yet. */
+   samp_chain_update builds a whole new chain, lets its members learn from the old ones, puts what was added by hand
+   between them, and swaps the members. So all that can fail comes before the first change of the old chain, and a new
+   setting needs no code of its own. The take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
-   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
-   parameters make none. */
+/* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
+   changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
+   at: parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
         sampi_sampler *s = c->u.chain.item[(*at)++];
-        if (s->kind == kind) return s;
+        if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
 }
 
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL) what the chain has
-   accepted. Through accept, since the new window may have another length, and what is derived from it (counts) is right
-   at once. */
+/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
+{
+    const sampi_ring *prev = &chain->u.chain.ring;
+    bool more = ring->size == ring->cap && prev->size > ring->size;
+    for (uint32_t back = 0; more && back < ring->size; back++)
+        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
+    return more;
+}
+
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
+   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
+   is derived from it (counts) is right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
-    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
-    if (!ring) ring = &chain->u.chain.ring;
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
+    if (!ring || sampi_knows_more(chain, ring, token)) {
+        token = chain->u.chain.prev;
+        ring = &chain->u.chain.ring;
+    }
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
@@ -9304,7 +9448,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
                                                   const sampi_sampler *chain)
 {
     (void)chain;
-    if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
+    if (!old) return;
     s->now = old->now;
     s->u.adaptive.sum = old->u.adaptive.sum;
     s->u.adaptive.total = old->u.adaptive.total;
@@ -9322,34 +9466,148 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     s->now.drawn = old->now.drawn;
 }
 
-/* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
-   counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
+/* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
+   its like among the new ones; 0: it has none. */
+static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
+{
+    int32_t at[SAMPI_N_KINDS] = { 0 };
+    for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) {
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
+        sampi_take_over(s, old, c);
+        if (old) old->at_ordinal = (uint32_t)i + 1;
+    }
+}
+
+/* Where those go that parameters have not made: at_ordinal becomes how many of the n new ones are in front. What stands
+   between two of the old ones goes behind the like of the first of them, or of the nearest before it that has one; what
+   is directly in front of the last, which selects, stays there. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
+{
+    int32_t last = c->u.chain.n - 1, first = 0;
+    uint32_t place = 0;
+    while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
+    while (first < last && c->u.chain.item[first]->made_by != SAMPI_BY_PARAMS) first++;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (i == last)
+            place = n;
+        else if (s->made_by != SAMPI_BY_PARAMS)
+            s->at_ordinal = place;
+        else if (s->at_ordinal)
+            place = s->at_ordinal;
+    }
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--)
+        c->u.chain.item[i]->at_ordinal = n - 1;
+}
+
+/* item [fresh + those of c that stay + 1] becomes the members that c is to have; returns how many. grammar: one that
+   is to stand first, or in the place of the one that was given before; or NULL. */
+static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
+                                      sampi_sampler *grammar)
+{
+    uint32_t at = 0;
+    if (grammar) grammar->at_ordinal = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (grammar && c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR)
+            grammar->at_ordinal = c->u.chain.item[i]->at_ordinal, at = 1;
+    bool ahead = grammar && !at;
+    if (ahead) *item++ = grammar;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
+    at = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* how many go behind each */
+        const sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        if (s->at_ordinal)
+            fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal++;
+        else
+            at++;
+    }
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and from where on */
+        sampi_sampler *s = fresh->u.chain.item[i];
+        uint32_t n = s->at_ordinal;
+        item[at++] = s;
+        s->at_ordinal = at;
+        at += n;
+    }
+    uint32_t front = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        uint32_t *to = s->at_ordinal ? &fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal : &front;
+        item[(*to)++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+    }
+    return (int32_t)at + ahead;
+}
+
+/* Would one of these members have no effect, as they are to be those of c? Or is c a chain of hand-made samplers that
+   selects by itself, in front of what parameters make? */
+static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
+                                           samp_rng_kind rng)
+{
+    int said = sampi_word_before(c, 0);
+    bool by_params = false;
+    for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
+    if (!by_params && sampi_last_word(c, rng) == 1) return true;
+    for (int32_t i = 0; i < n; i++) {
+        int word = sampi_last_word(item[i], rng);
+        if (word == 0 && said == 1) return true;
+        if (word >= 0) said = word;
+    }
+    return false;
+}
+
+/* The members of c become those of `fresh`, and what they leave of its own. Until the swap only `fresh` is written. */
+static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
+{
+    int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
+    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
+    if (!item) return SAMP_E_NOMEM;
+    sampi_learn(fresh, c);
+    sampi_find_places(c, (uint32_t)fresh->u.chain.n);
+    int32_t n = sampi_merge(item, fresh, c, grammar);
+    if (sampi_has_misplaced(item, n, c, fresh->rng)) {
+        SAMP_FREE(item);
+        return SAMP_E_UNSUPPORTED;
+    }
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
+            samp_free(&old[i]->base);
+    c->rng = fresh->rng;
+    c->u.chain.item = item;
+    c->u.chain.n = n;
+    c->u.chain.cap = most;
+    fresh->u.chain.n = 0;
+    if (grammar) grammar->made_by = SAMPI_AS_GRAMMAR;
+    for (int32_t i = 0; i < n; i++) {
+        item[i]->owner = c;
+        if (item[i]->rng != c->rng) samp_set_rng(&item[i]->base, c->rng);
+    }
+    SAMP_FREE(old);
+    sampi_edited(c);
+    return SAMP_OK;
+}
+
+/* After an error nothing has changed. Position, prev, counts and workspace are the chain's own and stay. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
-    sampi_sampler *c = (sampi_sampler *)chain;
+    sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
-    if (status) return status;
-    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
-    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
-    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
-    if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
-    for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i];
-        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
-    }
+    for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is there */
+    bool free_to_take = grammar && !grammar->owner;
+    for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
+    if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
     if (!status) {
-        sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
-        c->u.chain.item = fresh->u.chain.item;
-        c->u.chain.n = fresh->u.chain.n;
-        c->u.chain.cap = fresh->u.chain.cap;
-        c->rng = fresh->rng;
-        fresh->u.chain.item = old.item;
-        fresh->u.chain.n = old.n;
-        for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->owner = c;
-        sampi_edited(c);
+        int32_t any = 0;
+        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
+                                                                  &status);
+        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
+        if (!status) status = sampi_swap_members(c, fresh, grammar);
+        samp_free(fresh ? &fresh->base : NULL);
     }
-    samp_free(fresh ? &fresh->base : NULL);
+    if (status && free_to_take) samp_free(&grammar->base);
     return status;
 }
 
@@ -9407,6 +9665,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     for (int32_t i = 0; good && i < s->u.chain.n; i++) {
         sampi_sampler *item = (sampi_sampler *)samp_clone(&s->u.chain.item[i]->base);
         good = item && sampi_chain_push(c, item) == SAMP_OK;
+        if (good) item->made_by = s->u.chain.item[i]->made_by;
     }
     if (!good) {
         samp_free(c ? &c->base : NULL);
@@ -20964,6 +21223,9 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
     sampi_back_to to;
     return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
 }
+
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
