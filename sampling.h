@@ -1323,7 +1323,8 @@ typedef struct samp_grammar samp_grammar;
 /* samp_grammar_init -- read a grammar.
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
-              <text>, ! before them; a rule may recur in any place.
+              <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
+              names it (\x00; not in [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
@@ -17168,7 +17169,8 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. */
+/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
+   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -17185,6 +17187,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
+    if (r->parts.n > first && negated && (sampi_read_part(r, 0) < 0 || sampi_read_part(r, 0) < 0))
+        return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
     if (n == 0) return SAMPI_EMPTY;
@@ -17330,8 +17334,9 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
             } else if (c == '(') {
                 n = sampi_gbnf_group(r, &n_rules);
             } else if (c == '.') {
+                static const uint32_t zero[1][2] = { { 0, 0 } };
                 r->at++;
-                n = sampi_tree_class(r->tree, NULL, 0, true);
+                n = sampi_tree_class(r->tree, zero, 1, true);
             } else {
                 return sampi_read_join(r, first, true);
             }
@@ -17858,14 +17863,14 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 
        head       as below
        plain      a set of bits: the tokens of the first trie
-       all        and those of both
+       all        and those of both, but for those that begin with byte 0
        groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
                   listed token. Behind the last group: 0 and n_listed
        listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
        below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
        nodes      both tries */
 
-#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 #define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
 #define SAMPI_ALL_KINDS   0xffffu
@@ -18123,8 +18128,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
-   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -18133,7 +18137,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
         sampi_spelt p;
         size_t n_bytes = 0;
         p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
-        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (!p.bytes || n_bytes == 0 || sampi_is_eog(vocab, token)) continue;
         if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
         p.n = (uint32_t)n_bytes;
         p.token = (uint32_t)token;
@@ -18162,7 +18166,7 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     for (size_t i = 0; i < n; i++) {
         uint32_t token = pieces[i].token;
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
-        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+        if (pieces[i].bytes[0]) at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
@@ -20789,7 +20793,8 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
+    int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);

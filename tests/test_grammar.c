@@ -285,6 +285,62 @@ static void test_regex(void **state)
     sampi_tree_free(&t);
 }
 
+/* Byte 0 where a grammar names it: it is allowed, forced, and accepted, alone, within a token and at its front; not
+   where GBNF only leaves it out. In an expression any character is one. */
+static const char *zero_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static const char *const pieces[] = { "\0", "a\0b", "\0\0", "a", "b", "" };
+    static const size_t length[] = { 1, 3, 2, 1, 1, 0 };
+    (void)vocab;
+    *n = length[token];
+    return pieces[token];
+}
+
+static void test_byte_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text, *forced; /* forced: by its number of bytes, and these */
+        uint32_t mask[3];          /* at the beginning, behind the first token allowed, and once more */
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, "root ::= \"\\x00\" \"\\x00\" \"b\"", "3\0\0b", { 5, 1, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" \"\\x00\" \"b\"", "3a\0b", { 10, 0, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [^b] . \"b\"", "0", { 8, 24, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [^\\x00] \"b\"", "0", { 24, 16, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= !<[3]> \"b\"", "0", { 18, 16, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[0]> \"b\"", "0", { 1, 16, 0 } },
+        { SAMP_GRAMMAR_REGEX, "\\0[^a]b", "0", { 5, 17, 16 } },
+        { SAMP_GRAMMAR_REGEX, "a.b", "0", { 10, 0, 0 } },
+    };
+    samp_vocab vocab = { 6, zero_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g = read_grammar(cases[i].kind, cases[i].text);
+        samp_sampler *s = samp_init_grammar(index, g);
+        char bytes[8];
+        int64_t forced = samp_grammar_forced(s, bytes, sizeof bytes);
+        if (i < 2) assert_num(forced, cases[i].forced[0] - '0');
+        if (i < 2) assert_memory_equal(bytes, cases[i].forced + 1, (size_t)forced);
+        for (int step = 0; step < 3; step++) {
+            uint32_t bits;
+            samp_token token = 0;
+            assert_ok(samp_grammar_mask(s, &bits));
+            if (bits != cases[i].mask[step])
+                test_fail(__FILE__, __LINE__, "%s: %x in step %d", cases[i].text, bits, step);
+            for (samp_token t = 0; t < 6; t++)
+                assert_num(sampi_matcher_allows((sampi_matcher *)s->ctx, t), bits >> t & 1);
+            while (token < 6 && !(bits >> token & 1)) token++;
+            if (token == 6) break;
+            assert_ok(samp_accept(s, token));
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    samp_vocab_index_free(index);
+}
+
 /* What a GBNF may hold besides: comments, ends of lines, names, escapes, classes at their edges. */
 static void test_gbnf_spelling(void **state)
 {
@@ -2841,6 +2897,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_regex),
         cmocka_unit_test(test_gbnf_spelling),
+        cmocka_unit_test(test_byte_zero),
         cmocka_unit_test(test_regex_spelling),
         cmocka_unit_test(test_bad_texts),
         cmocka_unit_test(test_arguments),
