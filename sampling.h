@@ -19,14 +19,14 @@
        samp_sample                 from a row of logits to a token, which the chain has then accepted
        samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
        samp_rollback               take the last tokens back, as if they had never been drawn
-       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+       samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: its settings, what is wrong with them, make, change, free it
        samp_settings_set, samp_settings_from
                                    the same settings by name and text, for bindings and command lines; those of a
                                    request to another program (SAMPLING_PEERS)
-       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+       samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain put together by hand, with samplers of your own in it
-       samp_status, samp_strerror, samp_describe, samp_perf
+       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
                                    what is wrong with a sampler; a chain as text; its counts
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
@@ -74,7 +74,8 @@
          -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
+   in order; any order is allowed, but nothing may mask or cut behind what selects. Your own sampler stands in a chain
+   like any other (samp_init_custom).
 
    TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
    fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of sorts and
@@ -181,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7016 samplers/llama_cpp/head.h       17001 grammar/gbnf.h
-     255 api/config.h                     7094 samplers/llama_cpp/truncation.h 17287 grammar/regex.h
-     285 api/types.h                      7233 samplers/llama_cpp/temperature.h 17653 grammar/grammars.h
-     532 api/missing.h                    7294 samplers/llama_cpp/selection.h  17707 grammar/vocabulary.h
-     546 api/sample.h                     7433 samplers/infill.h               18130 grammar/triggers.h
-     626 api/chains.h                     7514 config/describe.h               18459 grammar/matcher.h
-     832 api/samplers.h                   7695 config/params.h                 18662 grammar/derivatives.h
-    1078 api/gumbel.h                     7767 config/constructors.h           19050 grammar/states.h
-    1098 api/operator.h                   7977 config/from_params.h            19195 grammar/items.h
-    1145 api/kv.h                         8035 config/orders.h                 19318 grammar/masks.h
-    1312 api/llama_cpp.h                  8228 config/numbers.h                19511 grammar/runs.h
-    1349 api/text_error.h                 8365 config/set.h                    19682 grammar/entries.h
-    1365 api/grammar.h                    8511 config/tell.h                   20024 grammar/accepting.h
-    1511 api/shards.h                     8640 config/settings.h               20270 grammar/waiting.h
-    1601 api/peers.h                      8749 life/rollback.h                 20395 grammar/history.h
-    1662 api/drafts.h                     9037 life/chain.h                    20517 grammar/room.h
-    1758 api/constraints.h                9305 life/members.h                  20696 grammar/sampler.h
-    1923 api/parts.h                      9400 life/update.h                   20945 grammar/hooks.h
-    1960 base/switches.h                  9534 life/copy.h                     21051 schema/head.h
-    2203 base/random.h                    9716 rows/row.h                      21208 schema/errors.h
-    2294 base/exact.h                     9984 rows/pieces.h                   21308 schema/collections.h
-    2504 base/bits128.h                  10077 rows/thresholds.h               21349 schema/references.h
-    2578 base/elements.h                 10180 rows/compact.h                  21560 schema/strings.h
-    2707 kernels/contract.h              10359 rows/sums.h                     21620 schema/numbers.h
-    2849 kernels/scalar.h                10504 rows/changes.h                  21867 schema/sets.h
-    3051 kernels/sets.h                  10586 rows/cuts.h                     22007 schema/formats.h
-    3096 kernels/vectors.h               11010 rows/typical.h                  22191 schema/scalars.h
-    3211 kernels/avx512.h                11322 rows/tail_free.h                22399 schema/goals.h
-    3293 kernels/avx2.h                  11396 rows/selecting.h                22611 schema/alternatives.h
-    3354 kernels/sse2.h                  11525 rows/mirostat.h                 23074 schema/objects.h
-    3370 kernels/neon.h                  11603 rows/llama_cpp/sums.h           23430 schema/arrays.h
-    3391 kernels/wasm.h                  11940 rows/llama_cpp/samplers.h       23683 schema/whole.h
-    3405 kernels/generic.h               12414 rows/plan.h                     23835 peers/tables.h
-    3421 kernels/shared.h                12431 rows/logprobs.h                 24100 peers/values.h
-    3540 kernels/passes.h                12514 rows/draw.h                     24300 peers/llama_server.h
-    4191 kernels/check.h                 12753 run/sample.h                    24352 peers/fields.h
-    4212 kernels/dispatch.h              12915 run/apply.h                     24459 peers/requests.h
-    4403 core/array.h                    12997 run/writing.h                   24582 shards/head.h
-    4711 core/table.h                    13124 run/arrays.h                    24702 shards/bytes.h
-    4938 core/record.h                   13245 run/arrays_llama_cpp.h          24797 shards/merging.h
-    5148 core/fields.h                   13538 run/verify.h                    25074 shards/row.h
-    5319 core/owners.h                   13621 run/batch.h                     25188 shards/answers.h
-    5376 grammar/declared.h              13773 life/state.h                    25738 shards/logprobs.h
-    5398 constraints/declared.h          13852 life/state_fields.h             25876 shards/told.h
-    5418 core/making.h                   13946 life/state_kinds.h              26012 shards/steps.h
-    5523 core/windows.h                  14111 core/kinds.h                    26208 shards/prefix.h
-    5623 core/streams.h                  14167 operator/weights.h              26800 shards/cuts.h
-    5661 samplers/logit_bias.h           14254 operator/search.h               27021 shards/draws.h
-    5699 samplers/penalties.h            14392 operator/run.h                  27173 shards/way.h
-    5751 samplers/dry.h                  14559 kv/cells.h                      27317 shards/memory.h
-    6069 samplers/top_n_sigma.h          14596 kv/making.h                     27394 shards/batch.h
-    6155 samplers/tail_free.h            14821 kv/slot.h                       27827 drafts/head.h
-    6230 samplers/typical_top_p.h        14960 kv/sequences.h                  27883 drafts/block.h
-    6264 samplers/min_p.h                15094 kv/data.h                       28066 drafts/tree.h
-    6276 samplers/top_a.h                15217 kv/update.h                     28186 drafts/relaxed.h
-    6327 samplers/top_h_min_k.h          15342 kv/state.h                      28261 drafts/hooks.h
-    6395 samplers/xtc.h                  15553 llama_cpp/functions.h           28284 constraints/automaton.h
-    6429 samplers/temperature.h          15620 llama_cpp/object.h              28373 constraints/making.h
-    6493 samplers/smoothing.h            15673 llama_cpp/vocabulary.h          28586 constraints/sampler.h
-    6543 drafts/declared.h               15742 text/reading.h                  28676 constraints/constructors.h
-    6556 samplers/selection.h            15849 text/strings.h                  28939 constraints/accepting.h
-    6591 samplers/choose.h               15939 text/values.h                   29181 constraints/drawing.h
-    6651 samplers/ratio.h                16080 text/documents.h                29364 constraints/told.h
-    6728 samplers/draw.h                 16153 grammar/head.h                  29422 constraints/top_p_decay.h
-    6782 samplers/gumbel.h               16187 grammar/tree.h                  29476 constraints/accessors.h
-    6842 samplers/mirostat.h             16738 grammar/finishing.h             29513 base/restore.h
-    6942 samplers/adaptive_p.h           16916 grammar/reading.h               29523 api/license.h
+       2 api/opening.h                    7067 samplers/llama_cpp/head.h       17340 grammar/gbnf.h
+     256 api/config.h                     7145 samplers/llama_cpp/truncation.h 17630 grammar/regex.h
+     286 api/types.h                      7284 samplers/llama_cpp/temperature.h 18027 grammar/grammars.h
+     534 api/missing.h                    7345 samplers/llama_cpp/selection.h  18081 grammar/vocabulary.h
+     548 api/sample.h                     7484 samplers/infill.h               18544 grammar/triggers.h
+     631 api/chains.h                     7565 config/describe.h               18873 grammar/matcher.h
+     861 api/samplers.h                   7746 config/params.h                 19086 grammar/derivatives.h
+    1107 api/gumbel.h                     7818 config/constructors.h           19541 grammar/states.h
+    1127 api/operator.h                   8028 config/from_params.h            19696 grammar/items.h
+    1174 api/kv.h                         8099 config/orders.h                 19819 grammar/masks.h
+    1341 api/llama_cpp.h                  8330 config/numbers.h                20012 grammar/runs.h
+    1379 api/text_error.h                 8467 config/set.h                    20183 grammar/entries.h
+    1395 api/grammar.h                    8613 config/tell.h                   20533 grammar/accepting.h
+    1542 api/shards.h                     8742 config/settings.h               20779 grammar/waiting.h
+    1632 api/peers.h                      8851 life/rollback.h                 20904 grammar/history.h
+    1699 api/drafts.h                     9156 life/chain.h                    21026 grammar/room.h
+    1796 api/constraints.h                9424 life/members.h                  21215 grammar/sampler.h
+    1961 api/parts.h                      9550 life/update.h                   21464 grammar/hooks.h
+    1998 base/switches.h                  9811 life/copy.h                     21572 schema/head.h
+    2248 base/random.h                    9994 rows/row.h                      21729 schema/errors.h
+    2339 base/exact.h                    10262 rows/pieces.h                   21829 schema/collections.h
+    2549 base/bits128.h                  10355 rows/thresholds.h               21850 schema/references.h
+    2623 base/elements.h                 10458 rows/compact.h                  22061 schema/strings.h
+    2752 kernels/contract.h              10637 rows/sums.h                     22121 schema/numbers.h
+    2894 kernels/scalar.h                10782 rows/changes.h                  22385 schema/sets.h
+    3096 kernels/sets.h                  10864 rows/cuts.h                     22525 schema/formats.h
+    3141 kernels/vectors.h               11288 rows/typical.h                  22709 schema/scalars.h
+    3256 kernels/avx512.h                11600 rows/tail_free.h                22917 schema/goals.h
+    3338 kernels/avx2.h                  11674 rows/selecting.h                23129 schema/alternatives.h
+    3399 kernels/sse2.h                  11803 rows/mirostat.h                 23592 schema/objects.h
+    3415 kernels/neon.h                  11881 rows/llama_cpp/sums.h           23948 schema/arrays.h
+    3436 kernels/wasm.h                  12218 rows/llama_cpp/samplers.h       24201 schema/whole.h
+    3450 kernels/generic.h               12692 rows/plan.h                     24366 peers/tables.h
+    3466 kernels/shared.h                12709 rows/logprobs.h                 24671 peers/values.h
+    3585 kernels/passes.h                12792 rows/draw.h                     25079 peers/llama_server.h
+    4236 kernels/check.h                 13031 run/sample.h                    25145 peers/fields.h
+    4257 kernels/dispatch.h              13193 run/apply.h                     25303 peers/requests.h
+    4448 core/array.h                    13275 run/writing.h                   25424 shards/head.h
+    4756 core/table.h                    13402 run/arrays.h                    25544 shards/bytes.h
+    4983 core/record.h                   13523 run/arrays_llama_cpp.h          25639 shards/merging.h
+    5197 core/fields.h                   13816 run/verify.h                    25916 shards/row.h
+    5368 core/owners.h                   13899 run/batch.h                     26030 shards/answers.h
+    5425 grammar/declared.h              14051 life/state.h                    26580 shards/logprobs.h
+    5449 constraints/declared.h          14131 life/state_fields.h             26718 shards/told.h
+    5469 core/making.h                   14225 life/state_kinds.h              26854 shards/steps.h
+    5574 core/windows.h                  14390 core/kinds.h                    27050 shards/prefix.h
+    5674 core/streams.h                  14446 operator/weights.h              27642 shards/cuts.h
+    5712 samplers/logit_bias.h           14533 operator/search.h               27863 shards/draws.h
+    5750 samplers/penalties.h            14671 operator/run.h                  28015 shards/way.h
+    5802 samplers/dry.h                  14838 kv/cells.h                      28159 shards/memory.h
+    6120 samplers/top_n_sigma.h          14875 kv/making.h                     28236 shards/batch.h
+    6206 samplers/tail_free.h            15100 kv/slot.h                       28669 drafts/head.h
+    6281 samplers/typical_top_p.h        15239 kv/sequences.h                  28725 drafts/block.h
+    6315 samplers/min_p.h                15373 kv/data.h                       28910 drafts/tree.h
+    6327 samplers/top_a.h                15496 kv/update.h                     29030 drafts/relaxed.h
+    6378 samplers/top_h_min_k.h          15621 kv/state.h                      29105 drafts/hooks.h
+    6446 samplers/xtc.h                  15832 llama_cpp/functions.h           29128 constraints/automaton.h
+    6480 samplers/temperature.h          15899 llama_cpp/object.h              29217 constraints/making.h
+    6544 samplers/smoothing.h            15952 llama_cpp/vocabulary.h          29430 constraints/sampler.h
+    6594 drafts/declared.h               16028 text/reading.h                  29520 constraints/constructors.h
+    6607 samplers/selection.h            16135 text/strings.h                  29783 constraints/accepting.h
+    6642 samplers/choose.h               16225 text/values.h                   30025 constraints/drawing.h
+    6702 samplers/ratio.h                16378 text/documents.h                30208 constraints/told.h
+    6779 samplers/draw.h                 16451 grammar/head.h                  30266 constraints/top_p_decay.h
+    6833 samplers/gumbel.h               16485 grammar/tree.h                  30320 constraints/accessors.h
+    6893 samplers/mirostat.h             17036 grammar/finishing.h             30357 base/restore.h
+    6993 samplers/adaptive_p.h           17255 grammar/reading.h               30370 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -381,7 +382,7 @@ struct samp_vocab {
     /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
     /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
-       NULL: greedy longest match. */
+       NULL: greedy longest match. For dry's breakers and a grammar's <text>, which must be one token. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
@@ -434,6 +435,7 @@ typedef struct samp_params {
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
+    samp_sampler *grammar;             /* NULL; the chain takes it over, as its first: see samp_chain_from_params */
 } samp_params;
 
 typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
@@ -569,9 +571,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
               dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
               token not even a NaN matters.
-     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
-              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
-              logits; greedy leaves them all. They cost three more passes over the row.
+     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits everywhere. They are off by half a unit of the
+              float's last place, and as weights are whole numbers by 1e-12 + n 2^-41 with n unmasked tokens, at most
+              (6e-8 of 131,072; mostly far less): the last places of a p near 1 tell nothing, and what is nearer to 1
+              than that may be 0. "processed" are those of the candidates as the chain leaves them, so behind
+              mirostat's truncation, and of adaptive_p's own logits; greedy leaves them all. They cost three more
+              passes over the row.
      Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
               chains of the batch get theirs; and for each chain's first token, what samp_rollback needs. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
@@ -626,15 +631,19 @@ SAMP_API int samp_version(void);
 /* ---- src/api/chains.h ---- */
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
-/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0. */
+/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
+   samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of
+     most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
+     log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL; *field (may be NULL) names the
-   member. */
+/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
+   carries; *field (may be NULL) names the member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
-     Order    logit_bias, then params->order, then what selects. The default order is
+     Order    grammar, logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
               p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
               on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
@@ -643,7 +652,10 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
               truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
-     Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
+     Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
+     Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is
+              SAMP_E_RANGE. The chain owns it from now on; on failure it is freed. One that is in a chain already stays
+              there, and is SAMP_E_RANGE: each chain has its own (samp_clone).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
               *status (may be NULL) gets the same. Free with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
@@ -655,18 +667,26 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 
 /* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
    has seen.
-     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
-              adaptive_p's average, the state of MT19937 (if the seed stays, and the sampler: not that of dist while
-              temp is 0); in a chain, the random source of that one. All else is as in a new chain, the seed too.
-              Samplers that were added by hand are freed.
+     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, where that goes back further: if
+              they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
+              and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
+              as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
+     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
+              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
+              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
+              the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
+              Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
      Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
-              samp_check_params says of the parameters, or what the chain carries. Allocates. */
+              samp_check_params says of the parameters, or what the chain carries; SAMP_E_UNSUPPORTED: what was added by
+              hand can't stay, since something would stand behind a sampler that selects (samp_chain_add), as in a
+              chain that is made by hand altogether. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
 
 /* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
      in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
               join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
-     in       params [n_rows]
+     in       params [n_rows]; each one's grammar is for its row alone, and may stay set from call to call
      out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
@@ -733,12 +753,18 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab);
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
-/* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
+/* samp_chain_add -- put a sampler at the end.   samp_chain_insert -- at place i, 0 .. samp_chain_n: in front of the one
+   that is there now. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
-              else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
-              and s is freed, as where it is NULL. */
+              else SAMP_OK; SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or
+              this is no chain, and s is freed, as where it is NULL.
+              With these s is freed, the chain lacks a sampler, and carries the error from now on: SAMP_E_NULL,
+              SAMP_E_NOMEM of "sampler"; SAMP_E_RANGE of "i"; SAMP_E_UNSUPPORTED of "place": behind a sampler that
+              selects, nothing else having ended the selection, a grammar, a built-in sampler that is on and does not
+              select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
+              samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
@@ -793,6 +819,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
               nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
      Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_rollback_depth -- how many tokens it could take back now: 0 where a custom sampler with an accept has no
+     rollback, of a grammar no more than that keeps; or SAMP_E_NULL, or the status that s carries.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -801,6 +829,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
@@ -1336,7 +1365,8 @@ SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
-   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long.
+   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long:
+   without control tokens, but a grammar's <text> may be one.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
@@ -1379,7 +1409,8 @@ typedef struct samp_grammar samp_grammar;
 /* samp_grammar_init -- read a grammar.
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
-              <text>, ! before them; a rule may recur in any place.
+              <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
+              names it (\x00; not in [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
@@ -1631,19 +1662,25 @@ typedef struct samp_request {
      out      *request (may be NULL)
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
+              tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
+              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
+              llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
               the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
-              range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
-              its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
-              equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some devices only.
-              Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
+              range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
+              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM; JSON does
+              not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
+              peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
+              keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
+              devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
+              "mt19937".
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
 #ifndef SAMPLING_PEERS_DECLARED
@@ -1679,9 +1716,10 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
               both rounded down; comparisons of integers. 0 / 0 counts as 1.
      Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
               bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
-              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or > 0 and s in a chain;
-              SAMP_E_NOMEM; SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a
-              custom sampler's own rollback returns ends the call, with more tokens accepted than are told.
+              has changed: SAMP_E_FULL: n is more than samp_set_rollback keeps (64), so tell it to keep more, or
+              shorten the draft, which is as good as another; SAMP_E_RANGE: n > 0 and s in a chain; SAMP_E_NOMEM;
+              SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
+              own rollback returns ends the call, with more tokens accepted than are told.
      State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
               tokens has gone to n + 1 of this draft. A draw before it, of which no token was accepted, stays.
      Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own
@@ -1967,6 +2005,13 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #define SAMPI_READS_JSON 1
 #else
 #define SAMPI_READS_JSON 0
+#endif
+
+/* A program's -Wconversion is for its own code; it holds up to the end of the file. */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 #include <errno.h>
@@ -4974,6 +5019,9 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
+
 /* As much of a breaker as counts, and a 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
@@ -5068,6 +5116,7 @@ struct sampi_sampler {
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
+    sampi_maker made_by; /* of a chain's member: who has put it there */
     samp_rng_kind rng;
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
@@ -5383,6 +5432,7 @@ static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 static int sampi_load_failed(sampi_io *io);
@@ -5390,6 +5440,7 @@ static int sampi_load_failed(sampi_io *io);
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_ready(s, n)       SAMP_OK
+#define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #define sampi_load_failed(io)           SAMP_E_FORMAT
@@ -7992,6 +8043,19 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
+/* What is off has no part in the order, which has to name what may be switched on later. */
+SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
+{
+    samp_params p = samp_default_params();
+    p.top_k = 0;
+    p.top_p = 1.0f;
+    p.min_p = 0.0f;
+    p.temp = 1.0f;
+    p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
+              "epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+    return p;
+}
+
 /* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
    and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
    for each step of a chain, and for the default order, which asks what is on. */
@@ -8135,6 +8199,9 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
+/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. */
+static int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng);
+
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
 /* Note in `bad` what is wrong with the parameters of a kind. */
@@ -8171,6 +8238,12 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
+    if (p && p->grammar) {
+        const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
+        int status = samp_status(p->grammar, NULL);
+        sampi_require(&bad, !status, status, "grammar");
+        sampi_require(&bad, status || sampi_last_word(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE, "grammar");
+    }
     if (field) *field = bad.field;
     return bad.status;
 }
@@ -8182,7 +8255,10 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
-    return samp_chain_add(chain, sampi_init(&t));
+    samp_sampler *s = sampi_init(&t);
+    int status = samp_chain_add(chain, s);
+    if (!status) ((sampi_sampler *)s)->made_by = SAMPI_BY_PARAMS;
+    return status;
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
@@ -8198,9 +8274,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_insert to return. */
+static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
+{
+    if (!c->status) c->status = status, c->field = field;
+    return status;
+}
+
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
-   members. */
+   members. The grammar is left to the caller. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -8220,9 +8304,27 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
+/* The grammar is the chain's, or freed with what could not be built; in another chain already it is somebody's. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
-    return sampi_build_chain(p, NULL, status);
+    int bad;
+    samp_sampler *chain = sampi_build_chain(p, NULL, &bad);
+    sampi_sampler *grammar = p ? (sampi_sampler *)p->grammar : NULL;
+    if (grammar && grammar->owner) {
+        if (!bad) bad = sampi_chain_error((sampi_sampler *)chain, SAMP_E_RANGE, "grammar");
+    } else if (grammar && bad) {
+        samp_free(p->grammar);
+    } else if (grammar) {
+        bad = samp_chain_insert(chain, 0, p->grammar);
+        if (bad) { /* the grammar was good, so memory it is */
+            samp_free(chain);
+            chain = NULL;
+        } else {
+            grammar->made_by = SAMPI_AS_GRAMMAR;
+        }
+    }
+    if (status) *status = bad;
+    return chain;
 }
 
 /* ---- src/config/numbers.h ---- */
@@ -9012,6 +9114,23 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
+/* How many tokens of n the custom samplers could take back, as far as can be known before they are asked. */
+static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
+    if (!sampi_is_custom(s)) return n;
+    if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
+    return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? sampi_grammar_kept(s) : n;
+}
+
+SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
+}
+
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {
@@ -9320,16 +9439,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
-   the status, for samp_chain_add to return. */
-static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
-{
-    if (!c->status) c->status = status, c->field = field;
-    return status;
-}
-
 /* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
-   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   for a chain owns what it was given. For samp_chain_insert and for cloning, which must not touch what a member
    carries along. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
@@ -9350,10 +9461,35 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* Of a chain the word of its last member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but
+   no grammar means to mask what is chosen already. What is off, and what the user has written, says nothing. */
+static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+{
+    int word = -1;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
+        word = sampi_last_word(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return word;
+    if (sampi_is_custom(s)) return sampi_is_grammar(s) ? 0 : -1;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
+    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+}
+
+/* The last word in front of place i of a chain, which may be in others. */
+static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
+{
+    int word = -1;
+    for (; c; c = c->owner) {
+        while (word < 0 && i-- > 0) word = sampi_last_word(c->u.chain.item[i], c->rng);
+        if (word >= 0 || !c->owner) return word;
+        for (i = 0; c->owner->u.chain.item[i] != c;) i++;
+    }
+    return word;
+}
+
 /* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
    away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
    source is set only if it differs, as samp_set_rng would put the position back. */
-SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
@@ -9364,11 +9500,25 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sample
     }
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    bool outside = i < 0 || i > c->u.chain.n;
+    if (outside || (sampi_last_word(s, c->rng) == 0 && sampi_word_before(c, i) == 1)) {
+        samp_free(sampler);
+        return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
+    }
     sampi_edited(s);
     int status = sampi_chain_push(c, s);
     if (status) return status;
+    sampi_sampler **item = c->u.chain.item + i;
+    memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
+    *item = s;
+    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
+}
+
+SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
+{
+    return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
 /* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
@@ -9399,31 +9549,44 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 
 /* ---- src/life/update.h ---- */
 /* ---- other parameters for a chain that is at work ----
-   samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
-   that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
-   take_over hooks write s only, a new sampler that nobody else has seen yet. */
+   samp_chain_update builds a whole new chain, lets its members learn from the old ones, puts what was added by hand
+   between them, and swaps the members. So all that can fail comes before the first change of the old chain, and a new
+   setting needs no code of its own. The take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
-   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
-   parameters make none. */
+/* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
+   changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
+   at: parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
         sampi_sampler *s = c->u.chain.item[(*at)++];
-        if (s->kind == kind) return s;
+        if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
 }
 
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL) what the chain has
-   accepted. Through accept, since the new window may have another length, and what is derived from it (counts) is right
-   at once. */
+/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
+{
+    const sampi_ring *prev = &chain->u.chain.ring;
+    bool more = ring->size == ring->cap && prev->size > ring->size;
+    for (uint32_t back = 0; more && back < ring->size; back++)
+        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
+    return more;
+}
+
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
+   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
+   is derived from it (counts) is right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
-    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
-    if (!ring) ring = &chain->u.chain.ring;
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
+    if (!ring || sampi_knows_more(chain, ring, token)) {
+        token = chain->u.chain.prev;
+        ring = &chain->u.chain.ring;
+    }
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
@@ -9461,7 +9624,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
                                                   const sampi_sampler *chain)
 {
     (void)chain;
-    if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
+    if (!old) return;
     s->now = old->now;
     s->u.adaptive.sum = old->u.adaptive.sum;
     s->u.adaptive.total = old->u.adaptive.total;
@@ -9479,34 +9642,148 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     s->now.drawn = old->now.drawn;
 }
 
-/* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
-   counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
+/* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
+   its like among the new ones; 0: it has none. */
+static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
+{
+    int32_t at[SAMPI_N_KINDS] = { 0 };
+    for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) {
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
+        sampi_take_over(s, old, c);
+        if (old) old->at_ordinal = (uint32_t)i + 1;
+    }
+}
+
+/* Where those go that parameters have not made: at_ordinal becomes how many of the n new ones are in front. What stands
+   between two of the old ones goes behind the like of the first of them, or of the nearest before it that has one; what
+   is directly in front of the last, which selects, stays there. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
+{
+    int32_t last = c->u.chain.n - 1, first = 0;
+    uint32_t place = 0;
+    while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
+    while (first < last && c->u.chain.item[first]->made_by != SAMPI_BY_PARAMS) first++;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (i == last)
+            place = n;
+        else if (s->made_by != SAMPI_BY_PARAMS)
+            s->at_ordinal = place;
+        else if (s->at_ordinal)
+            place = s->at_ordinal;
+    }
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--)
+        c->u.chain.item[i]->at_ordinal = n - 1;
+}
+
+/* item [fresh + those of c that stay + 1] becomes the members that c is to have; returns how many. grammar: one that
+   is to stand first, or in the place of the one that was given before; or NULL. */
+static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
+                                      sampi_sampler *grammar)
+{
+    uint32_t at = 0;
+    if (grammar) grammar->at_ordinal = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (grammar && c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR)
+            grammar->at_ordinal = c->u.chain.item[i]->at_ordinal, at = 1;
+    bool ahead = grammar && !at;
+    if (ahead) *item++ = grammar;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
+    at = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* how many go behind each */
+        const sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        if (s->at_ordinal)
+            fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal++;
+        else
+            at++;
+    }
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and from where on */
+        sampi_sampler *s = fresh->u.chain.item[i];
+        uint32_t n = s->at_ordinal;
+        item[at++] = s;
+        s->at_ordinal = at;
+        at += n;
+    }
+    uint32_t front = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        uint32_t *to = s->at_ordinal ? &fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal : &front;
+        item[(*to)++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+    }
+    return (int32_t)at + ahead;
+}
+
+/* Would one of these members have no effect, as they are to be those of c? Or is c a chain of hand-made samplers that
+   selects by itself, in front of what parameters make? */
+static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
+                                           samp_rng_kind rng)
+{
+    int said = sampi_word_before(c, 0);
+    bool by_params = false;
+    for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
+    if (!by_params && sampi_last_word(c, rng) == 1) return true;
+    for (int32_t i = 0; i < n; i++) {
+        int word = sampi_last_word(item[i], rng);
+        if (word == 0 && said == 1) return true;
+        if (word >= 0) said = word;
+    }
+    return false;
+}
+
+/* The members of c become those of `fresh`, and what they leave of its own. Until the swap only `fresh` is written. */
+static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
+{
+    int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
+    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
+    if (!item) return SAMP_E_NOMEM;
+    sampi_learn(fresh, c);
+    sampi_find_places(c, (uint32_t)fresh->u.chain.n);
+    int32_t n = sampi_merge(item, fresh, c, grammar);
+    if (sampi_has_misplaced(item, n, c, fresh->rng)) {
+        SAMP_FREE(item);
+        return SAMP_E_UNSUPPORTED;
+    }
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
+            samp_free(&old[i]->base);
+    c->rng = fresh->rng;
+    c->u.chain.item = item;
+    c->u.chain.n = n;
+    c->u.chain.cap = most;
+    fresh->u.chain.n = 0;
+    if (grammar) grammar->made_by = SAMPI_AS_GRAMMAR;
+    for (int32_t i = 0; i < n; i++) {
+        item[i]->owner = c;
+        if (item[i]->rng != c->rng) samp_set_rng(&item[i]->base, c->rng);
+    }
+    SAMP_FREE(old);
+    sampi_edited(c);
+    return SAMP_OK;
+}
+
+/* After an error nothing has changed. Position, prev, counts and workspace are the chain's own and stay. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
-    sampi_sampler *c = (sampi_sampler *)chain;
+    sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
-    if (status) return status;
-    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
-    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
-    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
-    if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
-    for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i];
-        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
-    }
+    for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is there */
+    bool free_to_take = grammar && !grammar->owner;
+    for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
+    if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
     if (!status) {
-        sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
-        c->u.chain.item = fresh->u.chain.item;
-        c->u.chain.n = fresh->u.chain.n;
-        c->u.chain.cap = fresh->u.chain.cap;
-        c->rng = fresh->rng;
-        fresh->u.chain.item = old.item;
-        fresh->u.chain.n = old.n;
-        for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->owner = c;
-        sampi_edited(c);
+        int32_t any = 0;
+        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
+                                                                  &status);
+        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
+        if (!status) status = sampi_swap_members(c, fresh, grammar);
+        samp_free(fresh ? &fresh->base : NULL);
     }
-    samp_free(fresh ? &fresh->base : NULL);
+    if (status && free_to_take) samp_free(&grammar->base);
     return status;
 }
 
@@ -9565,6 +9842,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     for (int32_t i = 0; good && i < s->u.chain.n; i++) {
         sampi_sampler *item = (sampi_sampler *)samp_clone(&s->u.chain.item[i]->base);
         good = item && sampi_chain_push(c, item) == SAMP_OK;
+        if (good) item->made_by = s->u.chain.item[i]->made_by;
     }
     if (!good) {
         samp_free(c ? &c->base : NULL);
@@ -13789,7 +14067,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
 /* ---- fingerprint ----
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
-   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
+   What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
+   kinds' states are to be refused. */
 
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
@@ -15688,21 +15967,28 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
-   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler. */
-static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
-                                    int32_t n_max)
+   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler.
+   special: names of control tokens are these. */
+static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                  int32_t n_max, bool special)
 {
     const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
     samp_token few[2 * SAMPI_BREAKER_MAX], *all = few;
-    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, false);
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, special);
     if (n < 0) {
         all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
-        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false) : 0;
+        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, special) : 0;
     }
     if (n > n_max) n = n_max;
     if (n > 0) memcpy(out, all, (size_t)n * sizeof *out);
     if (all != few) SAMP_FREE(all);
     return n;
+}
+
+static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                    int32_t n_max)
+{
+    return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
 /* Twice over the tokens: what room they take, and then what they are. */
@@ -15993,38 +16279,6 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
-
-/* What stands between the brackets of an array or an object, and the closing one. */
-static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
-{
-    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
-    char close = object ? '}' : ']';
-    r->at++;
-    if (sampi_json_next(r, close)) return;
-    do {
-        int32_t name = -1;
-        sampi_json_space(r);
-        if (object) {
-            const unsigned char *at = r->at;
-            if (r->at >= r->end || *r->at != '"')
-                sampi_json_wrong(r, "expected a member's name in quotes");
-            else
-                name = sampi_json_text(r);
-            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
-            if (!r->status && (!slot || *slot >= 0)) {
-                r->at = at;
-                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
-            }
-            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
-            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
-        }
-        if (!r->status) sampi_json_value(r, node, name);
-    } while (!r->status && sampi_json_next(r, ','));
-    if (!r->status && !sampi_json_next(r, close))
-        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
-}
-
 /* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
@@ -16034,8 +16288,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* A value and all in it: the number of its node. */
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+/* A value: its node. Of an array or an object only what is before the first child; *inside: there is one. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
     sampi_json_space(r);
@@ -16047,6 +16301,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     v->next = v->first = v->last = v->text = -1;
     v->n = 0;
     v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    *inside = false;
     if (parent >= 0) {
         sampi_json_node *above = &doc->nodes[parent];
         *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
@@ -16054,12 +16309,11 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     }
     if (c == '{' || c == '[') {
         v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
-        if (++r->depth > SAMPI_JSON_DEPTH) {
+        r->at++;
+        if (r->depth == SAMPI_JSON_DEPTH)
             r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
-            return -1;
-        }
-        sampi_json_children(r, node);
-        r->depth--;
+        else
+            *inside = !sampi_json_next(r, c == '{' ? '}' : ']');
     } else if (c == '"') {
         v->kind = SAMPI_JSON_STRING;
         v->text = sampi_json_text(r);
@@ -16075,6 +16329,50 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     else
         sampi_json_wrong(r, "expected a value");
     return node;
+}
+
+/* The name of the next member of an object, and its colon. */
+static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
+{
+    sampi_json_space(r);
+    const unsigned char *at = r->at;
+    if (r->at >= r->end || *r->at != '"') return sampi_json_wrong(r, "expected a member's name in quotes");
+    int32_t name = sampi_json_text(r);
+    int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, object, name);
+    if (r->status) return -1;
+    if (!slot || *slot >= 0) {
+        r->at = at;
+        return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+    }
+    if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
+    *slot = r->doc->n_nodes; /* what the member will be */
+    return name;
+}
+
+/* A value and all in it. Where it is inside of something, the nodes' parents tell the way out. */
+static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
+{
+    const sampi_json_node *nodes = r->doc->nodes;
+    bool inside;
+    int32_t node = sampi_json_value(r, -1, -1, &inside);
+    if (!inside) return;
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* before a child of node */
+        const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
+        int32_t name = object ? sampi_json_name(r, node) : -1, child;
+        if (r->status) return;
+        child = sampi_json_value(r, node, name, &inside);
+        if (inside) {
+            node = child;
+            r->depth++;
+        }
+        while (!inside && r->depth > 0 && !r->status && !sampi_json_next(r, ',')) {
+            const bool closes = nodes[node].kind == SAMPI_JSON_OBJECT;
+            if (!sampi_json_next(r, closes ? '}' : ']'))
+                sampi_json_wrong(r, closes ? "expected a comma or }" : "expected a comma or ]");
+            node = nodes[node].parent;
+            r->depth--;
+        }
+    }
 }
 
 /* ---- src/text/documents.h ---- */
@@ -16122,7 +16420,7 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     if (status) return status;
     const unsigned char *bytes = (const unsigned char *)text;
     sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
-    sampi_json_value(&r, -1, -1);
+    sampi_json_values(&r);
     sampi_json_space(&r);
     if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
     if (r.status) {
@@ -16744,6 +17042,7 @@ struct samp_grammar {
     sampi_tree tree;
     int32_t root; /* a rule */
     int32_t n_classes;
+    uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
     uint8_t byte_of[256];  /* and this is one of them */
 };
@@ -16896,6 +17195,45 @@ static void sampi_grammar_classes(samp_grammar *g)
     for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
 }
 
+/* What a node is, but for its children. */
+static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
+{
+    sampi_mix(hash, (uint64_t)e->kind);
+    if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
+    if (e->kind == SAMPI_NODE_REPEAT) sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_TOKEN) {
+        const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b);
+        sampi_mix(hash,
+                  text ? sampi_checksum(sampi_bytes_at(t, text->a), (size_t)text->b) : (uint64_t)(uint32_t)e->a);
+    }
+    if (e->kind != SAMPI_NODE_MEMBERS) return;
+    const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+    sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    for (int32_t i = 0; i < list->n; i++)
+        sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
+}
+
+/* 64 bits made of all nodes in `order`: what each is, and where in the order its children are. Neither the numbers of
+   nodes nor the names of rules count, nor what leads nowhere. SAMP_E_NOMEM. */
+static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
+{
+    const sampi_tree *t = &g->tree;
+    int32_t *place = (int32_t *)SAMP_MALLOC((size_t)t->nodes.n * sizeof *place);
+    if (!place) return SAMP_E_NOMEM;
+    for (int32_t i = 0; i < order->n; i++) place[((const int32_t *)order->data)[i]] = i;
+    g->fingerprint = 0;
+    for (int32_t i = 0; i < order->n; i++) {
+        const sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+        sampi_grammar_mix(t, e, &g->fingerprint);
+        for (int32_t k = 0, child; (child = sampi_child(t, e, k)) >= 0; k++)
+            sampi_mix(&g->fingerprint, (uint64_t)(uint32_t)place[child]);
+    }
+    SAMP_FREE(place);
+    return SAMP_OK;
+}
+
 /* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
    SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
@@ -16907,6 +17245,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
     sampi_vec_free(&todo);
@@ -17057,7 +17396,8 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. */
+/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
+   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -17074,6 +17414,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
+    if (r->parts.n > first && negated && (sampi_read_part(r, 0) < 0 || sampi_read_part(r, 0) < 0))
+        return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
     if (n == 0) return SAMPI_EMPTY;
@@ -17219,8 +17561,9 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
             } else if (c == '(') {
                 n = sampi_gbnf_group(r, &n_rules);
             } else if (c == '.') {
+                static const uint32_t zero[1][2] = { { 0, 0 } };
                 r->at++;
-                n = sampi_tree_class(r->tree, NULL, 0, true);
+                n = sampi_tree_class(r->tree, zero, 1, true);
             } else {
                 return sampi_read_join(r, first, true);
             }
@@ -17577,11 +17920,12 @@ enum {
     SAMPI_UNMARK_ANY = 3
 };
 
-/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
-   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+/* What has been made of a part, by sampi_regex_unmark: it is noted in its node's state, + 1. */
+static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
+
+/* The same of a node whose parts are done. */
+static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
-    if (n < 0) return n;
     const sampi_expr e = *sampi_at(t, n);
     const bool front = marks != SAMPI_UNMARK_END;
     switch (e.kind) {
@@ -17591,16 +17935,15 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
             return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
         }
         case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks), b = sampi_regex_unmark(t, e.b, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a), b = sampi_regex_unmarked(t, e.b);
             if (!marks) return sampi_tree_seq(t, a, b);
             sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
             bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
             return through ? sampi_tree_alt(t, with, front ? b : a) : with;
         }
-        case SAMPI_NODE_ALT:
-            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, marks), sampi_regex_unmark(t, e.b, marks));
+        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_regex_unmarked(t, e.a), sampi_regex_unmarked(t, e.b));
         case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a);
             if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
             int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
             sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
@@ -17608,6 +17951,36 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
         }
         default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
     }
+}
+
+/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
+   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. Each part is
+   looked at once, when those that it consists of are done: they are in `order`, and before that on top of `todo`. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+{
+    if (n < 0) return n;
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    sampi_node made = n;
+    for (sampi_node now = n; now >= 0;) {
+        const sampi_expr e = *sampi_at(t, now);
+        const bool two = e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT;
+        sampi_node part = -1;
+        if ((two || e.kind == SAMPI_NODE_REPEAT) && !sampi_at(t, e.a)->state) part = e.a;
+        if (two && part < 0 && !sampi_at(t, e.b)->state) part = e.b;
+        sampi_node *room = (sampi_node *)sampi_vec_add(part < 0 ? &order : &todo, sizeof now, 1);
+        if (room) *room = now;
+        if (!room) made = SAMP_E_NOMEM;
+        if (part < 0 && room) made = sampi_regex_unmark_one(t, now, marks);
+        if (made < 0) break;
+        if (part < 0) sampi_at(t, now)->state = made + 1;
+        now = part >= 0 ? part : todo.n ? ((const sampi_node *)todo.data)[--todo.n] : -1;
+    }
+    for (int32_t i = 0; i < order.n; i++) sampi_at(t, ((const sampi_node *)order.data)[i])->state = 0;
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return made;
 }
 
 /* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
@@ -17641,12 +18014,13 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
     sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
     sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
-    bool nothing = sampi_regex_is_nothing(t, SAMPI_NEVER, sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY));
+    sampi_node marks = sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY);
+    if (marks < 0) return sampi_read_node(&r, marks);
     all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
     begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
     ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
     both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
-    if (nothing) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
+    if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }
 
@@ -17719,14 +18093,14 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 
        head       as below
        plain      a set of bits: the tokens of the first trie
-       all        and those of both
+       all        and those of both, but for those that begin with byte 0
        groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
                   listed token. Behind the last group: 0 and n_listed
        listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
        below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
        nodes      both tries */
 
-#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 #define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
 #define SAMPI_ALL_KINDS   0xffffu
@@ -17749,34 +18123,74 @@ typedef struct sampi_spelt {
     uint32_t n, token;
 } sampi_spelt;
 
-static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+/* Pieces that are alike in their first `depth` bytes, and are still to be put in order. */
+typedef struct sampi_alike {
+    size_t first, n;
+    uint32_t depth;
+} sampi_alike;
 
-/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
-static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+/* Is a before b, both alike in their first `depth` bytes? */
+static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
-    while (n > 1) {
-        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
-        size_t less = 0, i = 0, more = n;
-        while (i < more) {
-            int32_t c = sampi_spelt_at(&p[i], depth);
-            sampi_spelt t = p[i];
-            if (c < pivot) {
-                p[i++] = p[less];
-                p[less++] = t;
-            } else if (c > pivot) {
-                p[i] = p[--more];
-                p[more] = t;
-            } else {
-                i++;
-            }
-        }
-        sampi_sort_spelt(p, less, depth);
-        sampi_sort_spelt(p + more, n - more, depth);
-        if (pivot < 0) return; /* equal ones */
-        p += less;
-        n = more - less;
-        depth++;
+    const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
+    const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
+    return order ? order < 0 : a->n < b->n;
+}
+
+/* A few of them, one after the other. */
+static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        const sampi_spelt x = p[i];
+        size_t k = i;
+        for (; k > 0 && sampi_spelt_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        p[k] = x;
     }
+}
+
+/* By their bytes. Those that are alike so far are divided by their next byte (0: there is none), as often as there are
+   many of them; `room` has as many. What is still to be divided waits in a list, so no order of the tokens makes this
+   slow or deep. */
+static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
+{
+    enum { FEW = 16 };
+    int status = SAMP_OK;
+    sampi_vec todo;
+    sampi_alike now = { 0, n, 0 };
+    memset(&todo, 0, sizeof todo);
+    for (;;) {
+        sampi_spelt *at = p + now.first;
+        if (now.n < FEW) {
+            sampi_sort_few(at, now.n, now.depth);
+            if (todo.n == 0) break;
+            now = ((const sampi_alike *)todo.data)[--todo.n];
+            continue;
+        }
+        size_t end[257] = { 0 }, first = 0; /* how many have each byte; then where those with it begin, and end */
+        for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
+        for (size_t c = 0; c < 257; c++) {
+            const size_t count = end[c];
+            end[c] = first;
+            first += count;
+        }
+        for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
+        memcpy(at, room, now.n * sizeof *at);
+        for (size_t c = 1; c < 257 && !status; c++) { /* those that have no byte more are equal */
+            if (end[c] - end[c - 1] < 2) continue;
+            sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
+            if (!more) {
+                status = SAMP_E_NOMEM;
+                break;
+            }
+            more->first = now.first + end[c - 1];
+            more->n = end[c] - end[c - 1];
+            more->depth = now.depth + 1;
+        }
+        if (status || todo.n == 0) break;
+        now = ((const sampi_alike *)todo.data)[--todo.n];
+    }
+    sampi_vec_free(&todo);
+    return status;
 }
 
 /* Whole characters, none of them a control character, a quote or a backslash? */
@@ -17944,8 +18358,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
-   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -17954,7 +18367,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
         sampi_spelt p;
         size_t n_bytes = 0;
         p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
-        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (!p.bytes || n_bytes == 0 || sampi_is_eog(vocab, token)) continue;
         if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
         p.n = (uint32_t)n_bytes;
         p.token = (uint32_t)token;
@@ -17983,12 +18396,13 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     for (size_t i = 0; i < n; i++) {
         uint32_t token = pieces[i].token;
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
-        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+        if (pieces[i].bytes[0]) at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    sampi_sort_spelt(pieces, n_plain, 0);
-    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    status = sampi_sort_spelt(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_sort_spelt(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
@@ -18033,7 +18447,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* and room to sort them */
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);
@@ -18540,6 +18954,14 @@ typedef struct sampi_level {
     bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
 typedef struct sampi_memo {
     sampi_node node, result;
     int32_t byte;
@@ -18570,20 +18992,22 @@ typedef struct sampi_matcher {
     int32_t depth;     /* at least so many tokens have a place, if there were so many */
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
-    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;    /* [SAMPI_MEMO] */
-    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
-    uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
-    int32_t mark;        /* of its last call */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take */
+    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;         /* [SAMPI_MEMO] */
+    sampi_level *level;       /* [SAMPI_MAX_PIECE + 1] */
+    sampi_plain_level *plain; /* [SAMPI_MAX_PIECE + 1]: on the stack they would take most of a small one */
+    uint32_t *bits;           /* a mask, for apply */
+    int32_t n_now, base;      /* base: frames from there on are of the step under way */
+    int32_t live;             /* frames that were left when they were last looked through */
+    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
+    int32_t mark;             /* of its last call */
+    bool ended;               /* the step under way has an item that ends the outermost frame */
+    int status;               /* what went wrong in the call under way */
+    int64_t budget;           /* steps that it may still take */
     size_t max_bytes;
     int64_t max_steps;
     size_t n_bits;                /* bytes of all entries' bits */
+    uint64_t named;               /* made of the tokens that the grammar has by their text */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -18804,8 +19228,6 @@ static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
     return n;
 }
 
-static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
-
 /* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
 static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
 {
@@ -18815,68 +19237,120 @@ static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
-/* Push the alternatives of what may follow the byte in n. */
-static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
+   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+typedef struct sampi_deriving {
+    sampi_node whole, now, left;
+    int32_t first;
+} sampi_deriving;
+
+/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte)
 {
-    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
-        n = sampi_through(m, n);
+    while (d->now >= 0 && sampi_step(m) && !sampi_refuses(m, d->now, byte)) {
+        const sampi_node n = sampi_through(m, d->now);
         const sampi_expr e = *sampi_at(&m->tree, n);
+        d->now = n;
         switch (e.kind) {
             case SAMPI_NODE_TEXT: /* and it begins with the byte */
                 sampi_offer(m, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
-                return;
-            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return; /* and has the byte */
+                return -1;
+            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return -1; /* and has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
-                }
-                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
+                if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                d->now = sampi_join(m, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
-                n = e.b;
+                if (!sampi_refuses(m, e.a, byte)) return e.a;
+                d->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
-                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
-                return;
-            case SAMPI_NODE_AND: {
-                sampi_node a = sampi_derive(m, e.a, byte);
-                sampi_offer(m, a == SAMPI_NEVER
-                                   ? a
-                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
-                return;
-            }
-            case SAMPI_NODE_NOT:
-                sampi_offer(
-                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
-                return;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
-            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+            case SAMPI_NODE_AND:
+            case SAMPI_NODE_NOT: return e.a;
+            case SAMPI_NODE_MEMBERS: d->now = sampi_list_more(m, n); continue; /* members are called */
+            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
+    }
+    return -1;
+}
+
+/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node part)
+{
+    const sampi_node n = d->now;
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    d->now = -1;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+            sampi_offer(m, sampi_join(m, part, e.b));
+            if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) d->now = e.b;
+            return -1;
+        case SAMPI_NODE_ALT:
+            sampi_offer(m, part);
+            d->now = e.b;
+            return -1;
+        case SAMPI_NODE_REPEAT: sampi_offer(m, sampi_join(m, part, sampi_repeat_rest(m, &e))); return -1;
+        case SAMPI_NODE_NOT:
+            sampi_offer(m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            return -1;
+        default: /* AND */
+            if (d->left >= 0) {
+                sampi_offer(m, sampi_sound(m, sampi_tree_and(&m->tree, d->left, part)));
+            } else if (part != SAMPI_NEVER) {
+                d->left = part;
+                d->now = n;
+                return e.b;
+            }
+            return -1;
     }
 }
 
+static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+}
+
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. */
+   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
+   below the alternatives of that part. */
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
-    if (memo->node == n && memo->byte == byte) return memo->result;
-    int32_t first = m->work.n;
-    sampi_follow(m, n, byte);
-    sampi_node result = sampi_unite(m, first);
-    if (m->status) return SAMPI_NEVER;
-    memo->node = n;
-    memo->byte = byte;
-    memo->result = result;
-    return result;
+    enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
+    const int32_t bottom = m->work.n;
+    sampi_deriving d = { -1, -1, -1, bottom };
+    int32_t depth = 0;
+    for (;;) { /* n is to be derived: for d, if that has begun */
+        const sampi_memo *memo = sampi_memo_of(m, n, byte);
+        sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
+        if (result < 0) {
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(m, &m->work, sizeof(sampi_node), SIZE)
+                                           : NULL;
+            if (room) *room = d;
+            d.whole = d.now = n;
+            d.left = -1;
+            d.first = m->work.n;
+        }
+        for (n = -1; n < 0;) {
+            if (depth == 0) return result;
+            if (result >= 0) n = sampi_followed(m, &d, result);
+            if (n < 0) n = sampi_follow(m, &d, byte);
+            if (n >= 0 && !m->status) break;
+            result = sampi_unite(m, d.first);
+            if (m->status) {
+                m->work.n = bottom;
+                return SAMPI_NEVER;
+            }
+            sampi_memo *made = sampi_memo_of(m, d.whole, byte);
+            made->node = d.whole;
+            made->byte = byte;
+            made->result = result;
+            if (--depth) d = *(const sampi_deriving *)sampi_vec_at(&m->work, sizeof(sampi_node), m->work.n -= SIZE);
+        }
+    }
 }
 
 /* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
@@ -18936,30 +19410,32 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
-    while (--kinds->left >= 0 && sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    while (m->work.n > bottom && --kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
                 sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
-                return;
-            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+                break;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); break;
             case SAMPI_NODE_SEQ:
-                sampi_find_kinds(m, e.a, kinds);
-                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
+                if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_ALT:
             case SAMPI_NODE_AND:
-                sampi_find_kinds(m, e.a, kinds);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: n = e.a; continue;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
-            default: return; /* no byte of its own */
+            case SAMPI_NODE_NOT: sampi_work_push(m, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_work_push(m, sampi_list_more(m, n)); break;
+            default: break; /* no byte of its own */
         }
     }
+    m->work.n = bottom;
 }
 
 /* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
@@ -19023,27 +19499,42 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     return found;
 }
 
-/* Can n match at all? With an AND in it that is looked for. */
+/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
+   match too, and of alternatives, which match if the first one can't, each below its kind. */
 static bool sampi_alive(sampi_matcher *m, sampi_node n)
 {
+    const int32_t bottom = m->work.n;
     for (;;) {
+        bool alive = false;
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) return false;
-        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
-        if (e.kind == SAMPI_NODE_SEQ) {
-            sampi_node a = sampi_through(m, e.a);
-            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
-            if (!leans && !sampi_alive(m, a)) return false;
-            n = leans ? sampi_join(m, a, e.b) : e.b;
-        } else if (e.kind == SAMPI_NODE_ALT) {
-            if (sampi_alive(m, e.a)) return true;
-            n = e.b;
+        if (e.known & SAMPI_KNOWN_DEAD) {
+            alive = false;
+        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+            alive = true;
+        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(m, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_join(m, n, e.b);
+                continue;
+            }
+            sampi_work_push(m, e.b);
+            sampi_work_push(m, e.kind);
+            if (!m->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
+            continue;
         } else {
-            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
         }
+        bool settled = true;
+        while (m->work.n > bottom && settled && !m->status) {
+            settled = (sampi_work_pop(m) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_work_pop(m);
+        }
+        if (!settled) continue;
+        m->work.n = bottom;
+        return alive;
     }
 }
 
@@ -19081,53 +19572,63 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* All that may be called at the beginning of n, with `then` behind n. */
-static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+/* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
-    while (sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    sampi_work_push(m, SAMPI_EMPTY);
+    while (m->work.n > bottom && sampi_step(m)) {
+        sampi_node then = sampi_work_pop(m);
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        sampi_node next = -1; /* and `then` behind it */
+        if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
                 sampi_add_call(m, first, call);
-                return;
+                break;
             case SAMPI_NODE_TOKEN:
                 call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
                 sampi_add_call(m, first, call);
-                return;
-            case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
+                break;
+            case SAMPI_NODE_SEQ:
+                next = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, next)->kind == SAMPI_NODE_SEQ) {
+                    next = sampi_join(m, next, e.b);
+                    break;
                 }
-                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
-            }
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) {
+                    sampi_work_push(m, e.b);
+                    sampi_work_push(m, then);
+                }
+                then = sampi_join(m, e.b, then);
+                break;
             case SAMPI_NODE_ALT:
-                sampi_find_calls(m, first, e.a, then);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, then);
+                next = e.a;
+                break;
             case SAMPI_NODE_REPEAT:
                 then = sampi_join(m, sampi_repeat_rest(m, &e), then);
-                n = e.a;
-                continue;
+                next = e.a;
+                break;
             case SAMPI_NODE_MEMBERS:
-                if (e.c == 0 || (e.c & 1)) {
+                if (e.c == 0 || (e.c & 1))
                     sampi_find_members(m, n, then);
-                    return;
-                }
-                n = sampi_list_more(m, n);
-                continue;
-            default: return;
+                else
+                    next = sampi_list_more(m, n);
+                break;
+            default: break;
         }
+        if (next < 0) continue;
+        sampi_work_push(m, next);
+        sampi_work_push(m, then);
     }
+    m->work.n = bottom;
 }
 
 /* The state of a node; 0 if it can't match. */
@@ -19136,7 +19637,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     if (!sampi_alive(m, n)) return 0;
     if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
     int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
-    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    sampi_find_calls(m, first, n);
     if (m->status) return 0;
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
     if (!next) return 0;
@@ -19775,14 +20276,6 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
-   state's run, if it is known or worth to be found out. */
-typedef struct sampi_plain_level {
-    int32_t state, expects;
-    uint32_t kinds, length, run_kinds;
-    int32_t run_reach;
-} sampi_plain_level;
-
 /* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
    true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
    walked as elsewhere. */
@@ -19790,7 +20283,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
 {
     const uint32_t *nodes = m->index->nodes;
     const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
-    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
@@ -19923,27 +20416,43 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
 }
 
+/* What a mask still consists of: an entry in a frame. */
+static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
+{
+    int32_t *room = (int32_t *)sampi_more(m, &m->work, sizeof *room, 3);
+    if (!room) return;
+    room[0] = parent;
+    room[1] = state;
+    room[2] = frame;
+}
+
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
-    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
-    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
-    const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
-    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-    m->budget -= entry.n_tokens / 8;
-    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
-    if (entry.n_places == 0) return;
-    sampi_level level = sampi_mark(m);
-    sampi_begin_step(m);
-    sampi_return(m, frame);
-    sampi_close_returns(m, level.items);
-    int32_t to = m->items.n;
-    for (int32_t i = level.items; i < to && !m->status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    const int32_t bottom = m->work.n;
+    sampi_mask_push(m, parent, state, frame);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const int32_t *top = (const int32_t *)m->work.data + (m->work.n -= 3);
+        frame = top[2];
+        const int32_t at = sampi_entry_of(m, top[0], top[1]);
+        if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
+        const sampi_entry entry = *sampi_entry_at(m, at);
+        const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
+        for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        m->budget -= entry.n_tokens / 8;
+        for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+        if (entry.n_places == 0) continue;
+        sampi_level level = sampi_mark(m);
+        sampi_begin_step(m);
+        sampi_return(m, frame);
+        sampi_close_returns(m, level.items);
+        for (int32_t i = m->items.n; i-- > level.items;) { /* the first one is to be on top */
+            const sampi_item item = *sampi_item_at(m, i);
+            sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
+        }
+        sampi_drop(m, level);
     }
-    sampi_drop(m, level);
+    m->work.n = bottom;
 }
 
 /* The tokens that are called by name at the text's place. */
@@ -20526,7 +21035,8 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
+    int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -20601,6 +21111,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
+    SAMP_FREE(m->plain);
     SAMP_FREE(m->bits);
     SAMP_FREE(m);
 }
@@ -20619,8 +21130,9 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
     m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
     m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->plain);
     m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+    if (!m->rule_frame || !m->memo || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
     }
@@ -20629,10 +21141,15 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     return m;
 }
 
-/* Which token a text in angle brackets is; -1: none, or several. */
+/* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
+   itself; dry asks without. */
 static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
+#ifdef SAMPLING_LLAMA_DECLARED
+    if (vocab->tokenize == sampi_llama_tokenize)
+        return sampi_llama_tokens(vocab, text, n, found, 2, true) == 1 ? found[0] : -1;
+#endif
     if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
     for (samp_token token = 0; token < vocab->n_vocab; token++) {
         size_t length = 0;
@@ -20657,6 +21174,7 @@ static int sampi_matcher_make(sampi_matcher *m)
         sampi_expr *text = sampi_at(&m->tree, e.a);
         text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
         if (text->c < 0) return SAMP_E_RANGE;
+        sampi_mix(&m->named, (uint64_t)text->c);
     }
     return sampi_matcher_reset(m);
 }
@@ -20668,6 +21186,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     if (!m) return NULL;
     m->max_bytes = from->max_bytes;
     m->max_steps = from->max_steps;
+    m->named = from->named;
     m->n_now = from->n_now;
     m->live = from->live;
     m->mark = from->mark;
@@ -20954,6 +21473,9 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
     return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
 }
 
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
 {
@@ -20981,25 +21503,24 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
-    const sampi_tree *t = &m->grammar->tree;
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_mix(hash, m->grammar->fingerprint);
+    sampi_mix(hash, m->named);
     sampi_mix(hash, m->index->n_vocab);
-    sampi_mix(hash, (uint64_t)m->grammar->root);
-    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
-    for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
-        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
-        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    }
+    sampi_mix(hash, (uint64_t)m->index->words[5] << 32 | m->index->words[4]);
+    for (size_t i = 0; i < vocab->n_eog; i++) sampi_mix(hash, (uint32_t)vocab->eog[i]);
     const sampi_lazy *z = &m->lazy;
     for (int32_t i = 0; i < z->ops.n; i++) {
         const sampi_op *op = (const sampi_op *)z->ops.data + i;
         sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
         sampi_mix(hash, (uint64_t)op->b);
     }
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_mix(hash, (uint64_t)((const sampi_program *)z->programs.data)[i].whole);
     for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
@@ -21318,26 +21839,6 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
 }
 
 static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
-
-/* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
-   any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
-static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
-{
-    int32_t node = sampi_keyword(x, schema, key);
-    size_t n, i = 0;
-    int64_t value = 0;
-    if (node < 0) return absent;
-    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
-    for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-        if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
-    if (i < n && text[i] == '.')
-        for (i++; i < n && text[i] == '0'; i++) {
-        }
-    if (i < n) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
-    if (value < INT32_MAX) return (int32_t)value;
-    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
-    return INT32_MAX;
-}
 
 static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
 {
@@ -21665,6 +22166,23 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     d->n = d->point = 0;
     d->negative = false;
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+}
+
+/* The value of a keyword that counts, a whole number and not negative, however it is written; `absent` if it is not
+   there. What is larger than any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
+{
+    int32_t node = sampi_keyword(x, schema, key);
+    if (node < 0) return absent;
+    sampi_decimal d;
+    const bool read = sampi_decimal_read(x, node, &d);
+    if (!read && d.n == (int32_t)sizeof d.d) return sampi_schema_decimal(x, node, &d), absent;
+    if (d.negative || d.n > d.point) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    int64_t value = 0;
+    for (int32_t i = 0; i < d.point && value < INT32_MAX; i++) value = value * 10 + (i < d.n ? d.d[i] - '0' : 0);
+    if (value < INT32_MAX) return (int32_t)value;
+    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
+    return INT32_MAX;
 }
 
 /* Its digits as they are written: before the point at least one, behind it as many as there must be. */
@@ -23770,12 +24288,25 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     static const struct {
         sampi_schema_key key;
         int draft;
-    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
-                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
-                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
-                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    } later[] = { { SAMPI_KEY_CONST, 6 },
+                  { SAMPI_KEY_CONTAINS, 6 },
+                  { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },
+                  { SAMPI_KEY_PREFIX_ITEMS, 8 },
+                  { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 },
+                  { SAMPI_KEY_MAX_CONTAINS, 8 },
+                  { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },
+                  { SAMPI_KEY_RECURSIVE_REF, 8 },
+                  { SAMPI_KEY_UNEVALUATED_ITEMS, 8 },
+                  { SAMPI_KEY_UNEVALUATED_PROPERTIES, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        int32_t *key = &x->key[later[i].key];
+        if (x->draft >= later[i].draft || *key < 0) continue;
+        x->key_of[*key] = 0;
+        *key = -1;
+    }
     return x->status;
 }
 
@@ -23838,6 +24369,12 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
    our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
    program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
 
+   Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
+   Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
+   2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
+   vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
+   transformers since 5.13 (generation/configuration_utils.py).
+
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
 /* What is done with a field's value. */
@@ -23852,6 +24389,8 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
     SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
     SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_CHOICE,  /* which tool is called: "auto" and "none" say nothing of a token, all else does */
+    SAMPI_PEER_TOOLS,   /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
     SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
 
@@ -23865,16 +24404,17 @@ enum {
     SAMPI_PEER_ALL = 32,    /* or at the prompt too */
     SAMPI_PEER_PAIRS = 64,
     SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
+    SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_RETURNS,
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
     const char *name;  /* NULL: no request has it, there is only the default */
     const char *param; /* our member, or NULL */
-    uint8_t means;     /* sampi_peer_means */
-    uint8_t how;       /* SAMPI_PEER_... */
+    uint16_t means;    /* sampi_peer_means */
+    uint16_t how;      /* SAMPI_PEER_... */
     const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
     double lo, hi;
 } sampi_peer_field;
@@ -23898,6 +24438,9 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -23905,7 +24448,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
@@ -23914,6 +24457,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_ONLY("structured_outputs", NULL),
     SAMPI_PEER_ONLY("guided_json", NULL),
     SAMPI_PEER_ONLY("guided_regex", NULL),
@@ -23924,6 +24470,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("min_tokens", "0"),
     SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
     SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
     SAMPI_PEER_ONLY("extra_args", ""),
@@ -23936,7 +24483,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("top_k_ties", "1"),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
@@ -23967,6 +24514,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("min_new_tokens", "0"),
     SAMPI_PEER_ONLY("guidance_scale", "1"),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
+    SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
+    SAMPI_PEER_ONLY("speculation_type", NULL),
     SAMPI_PEER_ONLY("token_healing", "false"),
     SAMPI_PEER_ONLY("remove_invalid_values", "false"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
@@ -23976,7 +24525,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
 static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", OURS, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
@@ -23984,18 +24533,18 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
     SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
-    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", NONE, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", OURS, "0", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
     SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
-    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
     SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
-    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", NONE, "5", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", NONE, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", OURS, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", OURS, "0.1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
     SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
     SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
@@ -24003,10 +24552,13 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_ONLY("ignore_eos", "false"),
     SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
+    SAMPI_PEER_ONLY("thinking_budget_tokens", "-1"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -24019,7 +24571,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
     SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
-    SAMPI_OPTION("typical_p", "typ_p", OPEN_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_CLAMPS_RETURNS, "1", 0, 1),
     SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
     SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
@@ -24033,9 +24585,10 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
-    "max_completion_tokens;logprobs;top_logprobs;user;tools;tool_choice;parallel_tool_calls;functions;" \
-    "function_call;reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
-    "safety_identifier;prompt_cache_key;prompt_cache_retention;web_search_options"
+    "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
+    "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
+    "moderation"
 #define SAMPI_SKIPPED_VLLM \
     SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
@@ -24045,7 +24598,8 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
     "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
     "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
-    "allowed_local_media_path"
+    "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
+    "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
     "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
@@ -24053,10 +24607,11 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
-    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
+    "compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
     "_from_model_config;_original_object_hash;transformers_version"
 #define SAMPI_SKIPPED_LLAMA_SERVER \
-    SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    SAMPI_SKIPPED_OPENAI ";tools;verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
     "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
     "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
     "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
@@ -24071,19 +24626,35 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
+/* How a program reads a request. */
+enum {
+    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
+    SAMPI_PEER_WRAPS = 2,    /* of a whole number 32 bits count */
+    SAMPI_PEER_DOUBLES = 4,  /* a whole number is the nearest double first */
+    SAMPI_PEER_SINGLES = 8,  /* others are the nearest float before their range is looked at */
+    SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
+    SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
+    SAMPI_PEER_SAMPLES = 128 /* unless told */
+};
+
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* up to one without name and param */
     const char *order, *skipped;    /* with ; between */
-    bool samples;                   /* unless told */
+    int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
     { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, false },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
+      SAMPI_SKIPPED_TRANSFORMERS, 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
+          SAMPI_PEER_FOLDS },
 };
 /* clang-format on */
 
@@ -24126,43 +24697,183 @@ static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t strin
     return ask->doc->bytes + ask->doc->strings[string].at;
 }
 
-/* The number that a node is, as the nearest float. */
-static SAMPI_COLD int sampi_ask_float(const sampi_ask *ask, int32_t node, float *x)
-{
-    const char *text = ask->doc->source + sampi_ask_node(ask, node)->at;
-    return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NUMBER ? sampi_read_float(&text, x) : SAMP_E_FORMAT;
-}
+/* A number as it is written: digits 10^power, and `rest` of it below. */
+typedef struct sampi_written {
+    uint64_t digits;
+    int64_t power;
+    bool negative, rest, plain; /* plain: neither a point nor a power of ten is written */
+} sampi_written;
 
-/* A whole number up to `most` at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
-static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most, int64_t *x)
+static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
-    const char *end = text + n;
-    uint64_t size = 0;
-    bool negative = n && sampi_read_sign(&text);
-    int status = text < end ? sampi_read_digits(&text, negative ? (uint64_t)1 << 63 : most, &size) : SAMP_E_FORMAT;
-    if (text < end && *text == '.')
-        for (text++; text < end && *text == '0'; text++) {
+    int64_t point = 0, power = 0;
+    bool full = false, any = false, down = false;
+    memset(w, 0, sizeof *w);
+    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
+    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
+        uint64_t digit = (uint64_t)(unsigned char)*t - '0';
+        if (*t == '.') {
+            point = 1;
+            continue;
         }
-    if (text != end) return SAMP_E_FORMAT;
-    *x = (int64_t)(negative ? 0 - size : size);
-    return status;
+        any = true;
+        full = full || w->digits > (UINT64_MAX - digit) / 10;
+        if (!full) w->digits = 10 * w->digits + digit;
+        if (full) w->rest = w->rest || digit;
+        w->power += full ? 1 - point : -point;
+    }
+    w->plain = !point;
+    if (any && t < end && (*t | 0x20) == 'e') {
+        w->plain = any = false;
+        t++;
+        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
+        for (; t < end && sampi_is_digit(*t); t++, any = true)
+            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
+        w->power += down ? -power : power;
+    }
+    return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, uint64_t most, int64_t *x)
+/* A number m 2^power on the way to a double: the top bit of m is set, and `rest` is below. */
+typedef struct sampi_wide {
+    uint64_t m;
+    int power;
+    bool rest;
+} sampi_wide;
+
+/* Times 10^k, k from -9 to 9 and not 0. The product, or quotient, is hi 2^32 + lo, of which the upper 64 bits stay. */
+static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
+{
+    uint64_t p = 1, hi, lo;
+    for (int i = k < 0 ? -k : k; i > 0; i--) p *= 10;
+    if (k > 0) {
+        lo = (w->m & UINT32_MAX) * p;
+        hi = (w->m >> 32) * p + (lo >> 32);
+        lo &= UINT32_MAX;
+    } else {
+        uint64_t left = (w->m % p) << 32;
+        hi = w->m / p;
+        lo = left / p;
+        w->rest = w->rest || left % p;
+        w->power -= 32;
+    }
+    int n = 32 - sampi_empty_bits(hi);
+    w->m = hi << (32 - n) | lo >> n;
+    w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
+    w->power += n;
+}
+
+/* The nearest double: exactly that up to 10^9 and down to 10^-9 of nineteen digits, and but for ties beyond. A double
+   below 2^-958 is told from 0, no more. */
+static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
+{
+    int64_t k = w->power;
+    *x = 0.0;
+    if (!w->digits || k < -400) return SAMP_OK;
+    if (k > 400) return SAMP_E_RANGE;
+    int empty = sampi_empty_bits(w->digits);
+    sampi_wide y = { w->digits << empty, -empty, w->rest };
+    for (int step; k; k -= step) {
+        step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
+        sampi_wide_scale(&y, step);
+    }
+    if (y.power > 1023 - 64 + 1) return SAMP_E_RANGE;
+    uint32_t low = y.m & 2047;
+    y.m = (y.m >> 11) + (low > 1024 || (low == 1024 && (y.rest || (y.m >> 11 & 1))));
+    if (y.power >= -1022)
+        *x = (double)y.m * sampi_from_bits((uint64_t)(1023 + 11 + y.power) << 52);
+    else if (y.power > -1075 - 64)
+        *x = DBL_MIN;
+    if (*x > DBL_MAX) return SAMP_E_RANGE;
+    if (w->negative) *x = -*x;
+    return SAMP_OK;
+}
+
+/* The number that a node is, or is as good as there. */
+static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    if (v->kind != SAMPI_JSON_NUMBER) return SAMP_E_FORMAT;
-    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, most, x);
+    int reads = ask->peer->reads;
+    size_t n = 0;
+    memset(w, 0, sizeof *w);
+    if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
+        w->digits = v->kind == SAMPI_JSON_TRUE;
+        w->plain = true;
+        return SAMP_OK;
+    }
+    bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
+    if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
+    const char *text = sampi_ask_text(ask, v->text, &n);
+    for (; spelt && n && *text == ' '; n--) text++;
+    while (spelt && n && text[n - 1] == ' ') n--;
+    for (size_t i = 0; spelt && whole && i < n; i++)
+        if ((text[i] | 0x20) == 'e') return SAMP_E_FORMAT;
+    return sampi_read_written(text, text + n, w);
+}
+
+static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
+{
+    sampi_written w;
+    int status = sampi_ask_written(ask, node, false, &w);
+    return status ? status : sampi_written_double(&w, x);
+}
+
+/* The whole number that a node is: *size, or below 0. What a program makes of one that it keeps in 32 bits, and that is
+   written as another, differs by machine if it is none of the `bits` it has. */
+static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
+{
+    sampi_written w;
+    double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
+    int reads = ask->peer->reads, status = sampi_ask_written(ask, node, true, &w);
+    *negative = w.negative;
+    *size = w.digits;
+    if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    status = sampi_written_double(&w, &x);
+    if (status) return status;
+    if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
+    if (x < least || x >= most) return SAMP_E_RANGE;
+    *size = (uint64_t)(x < 0.0 ? -x : x);
+    if ((double)*size != (x < 0.0 ? -x : x) && !(reads & SAMPI_PEER_CUTS)) return SAMP_E_FORMAT;
+    return SAMP_OK;
 }
 
 /* The end of a row's range that a number is moved to, if it is outside; or a status. */
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
-    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo;
+    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
     if (!below && *x <= f->hi) return SAMP_OK;
-    if (f->how & SAMPI_PEER_RETURNS) *text = f->usual;
-    if (f->how & SAMPI_PEER_CLAMPS) *x = below ? f->lo : f->hi;
-    return f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS) ? SAMP_OK : SAMP_E_RANGE;
+    if ((f->how & SAMPI_PEER_RETURNS) && (!clamps || *x == f->lo)) *text = f->usual;
+    if (clamps) *x = below ? f->lo : f->hi;
+    if (f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS)) return SAMP_OK;
+    return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
+}
+
+/* The number for a member that is none of the whole ones. */
+static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
+{
+    int reads = ask->peer->reads, status = sampi_ask_double(ask, node, x);
+    if (!status && (reads & SAMPI_PEER_SINGLES)) {
+        bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
+        *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
+    }
+    return status;
+}
+
+/* ... and for one of them. */
+static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
+{
+    bool negative;
+    uint64_t size;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (status) return status;
+    if (ask->peer->reads & SAMPI_PEER_WRAPS) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = size >> 31;
+        if (negative) size = ((uint64_t)1 << 32) - size;
+    }
+    *x = negative ? -(double)size : (double)size;
+    return SAMP_OK;
 }
 
 /* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
@@ -24171,54 +24882,93 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     const sampi_field *field = sampi_field_named(f->param);
     void *to = (char *)&ask->to->params + field->from;
     const char *usual = NULL;
-    bool whole = field->type != SAMPI_FLOAT;
-    int64_t n = 0;
-    float read = 0.0f;
-    int status = whole ? sampi_ask_whole(ask, node, INT32_MAX, &n) : sampi_ask_float(ask, node, &read);
-    double x = whole ? (double)n : (double)read;
+    double x = 0.0;
+    int status = field->type == SAMPI_FLOAT ? sampi_ask_real(ask, node, &x) : sampi_ask_count(ask, node, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
-    if ((field->how & SAMPI_OPEN) && x == 0.0) x = (double)FLT_MIN;
-    if (field->type == SAMPI_FLOAT)
-        *(float *)to = (float)x;
-    else if (field->type == SAMPI_INT32)
-        *(int32_t *)to = (int32_t)x;
-    else
+    if (field->type == SAMPI_FLOAT) {
+        float value = (float)x;
+        *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
+    } else if (field->type == SAMPI_INT32) {
+        *(int32_t *)to = x > INT32_MAX ? INT32_MAX : (int32_t)x;
+    } else {
         *(size_t *)to = (size_t)x;
+    }
     return SAMP_OK;
 }
 
+/* 64 bits of it, or 32 where no more count. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
-    int64_t x = 0;
-    int status = sampi_ask_whole(ask, node, UINT64_MAX, &x);
+    bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
+    uint64_t size, most = (uint64_t)INT64_MAX;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (!status && size > most + negative && (!narrow || negative)) status = SAMP_E_RANGE;
     if (status) return sampi_ask_bad(ask, node, status);
-    if (f->how & SAMPI_PEER_32_BITS) x = (uint32_t)x == UINT32_MAX ? -1 : (int64_t)(uint32_t)x;
-    ask->out->seeded = x != -1 || f->lo != -1.0;
-    if (ask->out->seeded) ask->to->params.seed = (uint64_t)x;
+    if (negative) size = 0 - size;
+    bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
+    ask->out->seeded = !none;
+    if (!none) ask->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
 
-/* The token that a name or a number is. A text in place of a number would have to be tokenised, which llama-server
-   does. */
+/* The number that a name [n] is to Python's int(), or to C's strtol() of 64 bits. */
+static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
+{
+    const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+    const char *end = c ? t : t + n;
+    while (c && end < t + n && *end) end++; /* a text of C's ends at a 0 */
+    *negative = false;
+    *size = 0;
+    if (c && t == end) return SAMP_OK; /* "" is 0 to it */
+    while (t < end && *t && strchr(blank, *t)) t++;
+    while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
+    if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
+    const char *from = t;
+    for (; t < end; t++) {
+        bool between = !c && *t == '_' && t > from && t[-1] != '_' && t + 1 < end;
+        if (!sampi_is_digit(*t) && !between) break;
+        if (between) continue;
+        uint64_t digit = (uint64_t)(*t - '0'), most = (uint64_t)INT64_MAX + *negative;
+        *size = *size > (most - digit) / 10 ? most : 10 * *size + digit;
+    }
+    bool whole = t > from && t == end && (c || t - from <= 4300); /* more digits are an error of Python's */
+    return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
+}
+
+/* The token that an entry of a list stands for, as a name or as a node; none: the program drops the entry. */
 static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
                                       samp_token *token)
 {
-    char digits[24];
-    int64_t x = 0;
-    size_t n = 0;
-    int status = SAMP_OK;
-    const char *text = name < 0 ? NULL : sampi_ask_text(ask, name, &n);
-    if (n >= sizeof digits) return f->how & SAMPI_PEER_PAIRS ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
-    if (n) memcpy(digits, text, n);
-    digits[n] = 0;
-    status = name < 0 ? sampi_ask_whole(ask, node, INT32_MAX, &x) : sampi_ask_digits(digits, n, INT32_MAX, &x);
-    if (status == SAMP_E_FORMAT && (f->how & SAMPI_PEER_PAIRS)) return SAMP_E_UNSUPPORTED;
-    if (!status && x < 0) status = SAMP_E_RANGE;
-    *token = (samp_token)x;
-    return status;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
+    const int32_t n_vocab = ask->to->params.n_vocab;
+    sampi_written w;
+    bool negative;
+    uint64_t size;
+    size_t n;
+    int status;
+    if (name >= 0) {
+        const char *text = sampi_ask_text(ask, name, &n);
+        status = sampi_ask_digits(text, n, pairs, &negative, &size);
+    } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
+        return SAMP_E_UNSUPPORTED; /* it would have to be tokenised, which llama-server does */
+    } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
+        *token = -1;
+        return SAMP_OK;
+    } else {
+        status = sampi_ask_whole(ask, node, &negative, &size);
+    }
+    if (status) return status;
+    if (pairs) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = false;
+    }
+    bool none = (negative && size) || size > INT32_MAX;
+    if (drops && n_vocab > 0) none = none || size >= (uint64_t)n_vocab;
+    *token = none ? -1 : (samp_token)size;
+    return none && !drops ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
@@ -24226,71 +24976,100 @@ static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const s
                                      samp_logit_bias *out)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
+    const bool pairs = f->how & SAMPI_PEER_PAIRS;
     int32_t id = node, value = node;
     const char *usual = NULL;
-    if (f->means != SAMPI_PEER_BAN && v->name < 0) {
-        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_E_FORMAT;
+    double x = 0.0;
+    out->token = -1;
+    out->bias = -INFINITY;
+    if (f->means == SAMPI_PEER_BAN) return sampi_ask_token(ask, f, -1, node, &out->token);
+    if (v->name < 0) {
+        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
         value = v->last;
     }
+    uint8_t kind = sampi_ask_node(ask, value)->kind;
+    if (pairs && kind != SAMPI_JSON_FALSE && kind != SAMPI_JSON_NUMBER) return SAMP_OK;
     int status = sampi_ask_token(ask, f, v->name, id, &out->token);
-    bool ban = (f->how & SAMPI_PEER_PAIRS) && sampi_ask_node(ask, value)->kind == SAMPI_JSON_FALSE;
-    out->bias = -INFINITY;
-    if (status || ban || f->means == SAMPI_PEER_BAN) return status;
-    status = sampi_ask_float(ask, value, &out->bias);
-    double x = (double)out->bias;
+    if (status || (pairs && kind == SAMPI_JSON_FALSE)) return status;
+    status = sampi_ask_real(ask, value, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
-    out->bias = (float)x;
+    out->bias = status ? 0.0f : (float)x;
     return status;
+}
+
+/* Names that are written in several ways are one token to Python: its last bias counts. -> how many are left, or -1 */
+static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
+{
+    const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
+    uint32_t *seen = (uint32_t *)SAMP_MALLOC(size);
+    int32_t to = n;
+    if (!seen) return -1;
+    memset(seen, 0, size);
+    for (int32_t i = n; i-- > 0;) {
+        uint32_t token = (uint32_t)list[i].token, bit = (uint32_t)1 << token % 32;
+        if (seen[token / 32] & bit) continue;
+        seen[token / 32] |= bit;
+        list[--to] = list[i];
+    }
+    memmove(list, list + to, (size_t)(n - to) * sizeof *list);
+    SAMP_FREE(seen);
+    return n - to;
 }
 
 static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool pairs = f->means == SAMPI_PEER_BAN || (f->how & SAMPI_PEER_PAIRS);
+    samp_params *p = &ask->to->params;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
+    const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
+    bool inside = true; /* the vocabulary */
+    int32_t n = 0;
     int status = SAMP_OK;
-    if (v->kind != SAMPI_JSON_OBJECT && !(pairs && v->kind == SAMPI_JSON_ARRAY))
+    if (pairs && !list_or_object) return SAMP_OK; /* to llama-server it is as good as absent */
+    if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if (f->means == SAMPI_PEER_BAN && v->kind == SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
-    ask->to->params.logit_bias = list; /* the settings' from now on */
-    for (int32_t entry = v->first, n = 0; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next, n++) {
+    p->logit_bias = list; /* the settings' from now on */
+    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
         status = sampi_ask_bias(ask, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
             sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
         else if (status)
             sampi_ask_bad(ask, entry, status);
-        ask->to->params.n_logit_bias = n + 1;
+        inside = inside && list[n].token < p->n_vocab;
+        n += list[n].token != -1;
     }
-    return status;
+    if (status) return status;
+    if (!pairs && !bans && inside) n = sampi_ask_last(p, list, n);
+    if (n < 0) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    p->n_logit_bias = n;
+    return SAMP_OK;
 }
 
-/* A list of texts in one block, as settings have it: the pointers first. A text with a 0 within would be cut. */
+/* A list of texts in one block, as settings have it: the pointers first. Each ends where a 0 is in it, as it does
+   there, and what is empty then is left out. */
 static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n;
+    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
     int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
     for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
         if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
-        bool whole = n > 0;
-        for (size_t k = 0; k < n; k++) whole = whole && text[k];
-        if (!whole) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
-        bytes += n + 1;
+        bytes += (size_t)ask->doc->strings[sampi_ask_node(ask, i)->text].n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
     if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
     char *to = (char *)(list + v->n + 1);
-    size_t k = 0;
     for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
         const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
+        if (!*to) continue;
         list[k++] = to;
-        to += n + 1;
+        to += strlen(to) + 1;
     }
     list[k] = NULL;
     ask->to->params.dry_breakers = list;
@@ -24300,30 +25079,44 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 /* ---- src/peers/llama_server.h ---- */
 /* ---- llama-server's samplers ---- */
 
-/* Its name and its letter for a sampler, found by either; our orders have the same names. adaptive_p is no step here:
-   it selects. */
+static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+
+/* A name [n] in any case for a step, whose _ may be a dash, or left out, each of them. */
+static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
+{
+    size_t i = 0;
+    for (; *step; step++) {
+        char c = *step == '_' ? instead : *step;
+        if (c && (i == n || sampi_ask_lower(name[i++]) != c)) return false;
+    }
+    return i == n;
+}
+
+/* Our name for a sampler of its, found by a name or by a letter; NULL: it has none of this name, and drops it.
+   adaptive_p is no step here: it selects. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
-    static const char *const names[] = { "penalties", "dry", "top_n_sigma", "top_k",  "typ_p",     "top_p",
-                                         "min_p",     "xtc", "temperature", "infill", "adaptive_p" };
-    static const char letters[] = "edskypmxtia";
+    static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
+                                         "top_p",      "min_p",   "xtc",         "temperature", "infill",
+                                         "adaptive_p", "nucleus", "temp",        "typ" };
+    static const char letters[] = "edskypmxtiapty", instead[] = { '_', '-', 0 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (name ? strlen(names[i]) == n && !memcmp(names[i], name, n) : letters[i] == letter) return names[i];
-    return NULL;
+        for (size_t k = 0; k < sizeof instead; k++)
+            if (name && sampi_ask_is_step(name, n, names[i], instead[k])) letter = letters[i];
+    const char *found = letter ? strchr(letters, letter) : NULL;
+    return found ? names[found - letters] : NULL;
 }
 
 /* One more step behind an order that has room for it. */
-static SAMPI_COLD bool sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
-    if (!step) return false;
+    size_t n = strlen(order);
     if (!strcmp(step, "adaptive_p")) {
         ask->adaptive = true;
     } else {
-        size_t n = strlen(order);
         if (n) order[n++] = ';';
         memcpy(order + n, step, strlen(step) + 1);
     }
-    return true;
 }
 
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
@@ -24331,20 +25124,20 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
     enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool letters = v->kind == SAMPI_JSON_STRING, good = true; /* of the steps so far */
-    size_t n = 0;
+    const bool letters = v->kind == SAMPI_JSON_STRING;
+    size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if ((letters ? n : (size_t)v->n) > STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
-    for (size_t i = 0; letters && good && i < n; i++)
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(NULL, 0, text[i]));
-    for (int32_t i = letters ? -1 : v->first; good && i >= 0; i = sampi_ask_node(ask, i)->next) {
-        const sampi_json_node *step = sampi_ask_node(ask, i);
-        if (step->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        text = sampi_ask_text(ask, step->text, &n);
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(text, n, 0));
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* as good as absent */
+    for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
+        const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
+        if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);
+        if (!letters) text = sampi_ask_text(ask, e->text, &n);
+        const char *step = sampi_ask_step(letters ? NULL : text, n, letters ? text[i] : 0);
+        if (!letters) entry = e->next;
+        if (!step) continue;
+        if (steps++ == STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
+        sampi_ask_add_step(ask, order, step);
     }
-    if (!good) return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected samplers that llama-server has");
     int status = samp_settings_set(ask->to, "order", order, NULL);
     return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
 }
@@ -24356,7 +25149,8 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    float x = 0.0f, neutral = 0.0f;
+    double x = 0.0;
+    float neutral = 0.0f;
     if (!usual) return false;
     switch ((sampi_json_kind)v->kind) {
         case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
@@ -24364,7 +25158,7 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
         case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
         case SAMPI_JSON_STRING: return !*usual && ask->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
-            return !sampi_ask_float(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == neutral;
+            return !sampi_ask_double(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == (double)neutral;
         default: return false;
     }
 }
@@ -24376,6 +25170,43 @@ static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
     if (type < 0) return sampi_ask_neutral(ask, node, "");
     const sampi_json_node *v = sampi_ask_node(ask, type);
     return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
+}
+
+/* Is this the string? */
+static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
+{
+    return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
+           sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
+}
+
+static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
+{
+    return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
+}
+
+/* Which tool is called. */
+static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
+{
+    uint8_t kind = sampi_ask_node(ask, node)->kind;
+    if (sampi_ask_says(ask, node, "auto") || sampi_ask_says(ask, node, "none")) return SAMP_OK;
+    if (kind == SAMPI_JSON_OBJECT || sampi_ask_says(ask, node, "required"))
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
+                              "expected auto or none: settings can't make it call a tool");
+    return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
+}
+
+/* May one of the tools be called, and are then its arguments made to fit? */
+static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
+{
+    if (sampi_ask_says(ask, sampi_ask_inside(ask, 0, "tool_choice"), "none")) return false;
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
+        int32_t strict = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "function"), "strict");
+        int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
+        uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
+        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
+        if (format >= 0 && !sampi_ask_says(ask, sampi_ask_inside(ask, format, "type"), "text")) return true;
+    }
+    return false;
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
@@ -24391,6 +25222,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
         case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
+        case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
         case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
@@ -24399,18 +25231,29 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_NEUTRAL:
             if (sampi_ask_neutral(ask, node, f->usual)) return SAMP_OK;
             break;
+        case SAMPI_PEER_TOOLS:
+            if (!sampi_ask_strict(ask, node)) return SAMP_OK;
+            break;
         case SAMPI_PEER_PLAIN:
             if (sampi_ask_plain(ask, node)) return SAMP_OK;
     }
     return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
+/* Two names [n], equal but for the case of letters if that counts for nothing? */
+static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
+{
+    size_t i = 0;
+    while (i < n && (a[i] == b[i] || (folds && sampi_ask_lower(a[i]) == sampi_ask_lower(b[i])))) i++;
+    return i == n;
+}
+
 /* Is a name [n] among those of a list with ; between? */
-static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n)
+static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
         length = strcspn(list, ";");
-        if (length == n && !memcmp(list, name, n)) return true;
+        if (length == n && sampi_ask_same(list, name, n, folds)) return true;
     }
     return false;
 }
@@ -24433,13 +25276,14 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
+    bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = ask->handled; mine && *mine; mine++) {
         const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
+        if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }
@@ -24509,13 +25353,10 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
     const char *param = NULL;
-    bool adapts = p->adaptive_target >= 0.0f;
     int status = sampi_ask_penalties(ask);
     if (status) return status;
-    if (adapts && !ask->adaptive)
-        return sampi_ask_fail_param(ask, "adaptive_target", SAMP_E_UNSUPPORTED,
-                                    "expected adaptive_p among the samplers, without which it does nothing");
-    if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
+    if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
     if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
@@ -24562,7 +25403,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, SAMPI_PEERS[peer].samples, false };
+    bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);
@@ -28018,7 +28860,9 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
    keeps some, and ways back in those of the user's. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
-    if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
+    if (!draft->n) return SAMP_OK;
+    if (s->owner) return SAMP_E_RANGE;
+    if (draft->n > (size_t)s->past.depth) return SAMP_E_FULL;
     int32_t n_back = 0;
     int status = sampi_rollback_custom(s, 0, SAMPI_BACK_ASK, &n_back);
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
@@ -29517,6 +30361,9 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 #endif
 #if defined(__clang__)
 #pragma clang diagnostic pop
+#endif
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
 #endif
 #endif /* SAMPLING_IMPLEMENTATION */
 

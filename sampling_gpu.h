@@ -19,8 +19,19 @@
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
-   Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
-   then works in CUDA's context, and device memory means the same to both.
+   Logits of a CUDA program work as they are, if libgomp works in CUDA's context: then device memory means the same to
+   both. libgomp opens a device once, at the first use of it by any thread, and takes the context that is current in
+   that thread if it is one of that device; else it makes one of its own, in which no pointer of CUDA's is valid. So
+   before anything else of OpenMP uses the device, in the thread that makes the first call here:
+
+       cudaSetDevice(config.device);                   // the device of that number
+       cudaFree(0);                                    // makes its context, and makes it current in this thread
+       samp_gpu *gpu = samp_gpu_create(&config, &status);
+
+   Other threads get libgomp's context if they have none; one that has another context of that device current works in
+   that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
+   libgomp's use (no cudaDeviceReset), and what other streams write into the logits must be done before the call
+   (cudaStreamSynchronize).
 
    Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
    the CPU. (cl.exe does not.)
@@ -97,14 +108,14 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2042 gpu/done.h                       4248 gpu/shapes.h
-     123 gpu/api.h                        2166 gpu/prefix.h                     4443 gpu/device.h
-     231 gpu/switches.h                   2675 gpu/choosing.h                   4574 gpu/contexts.h
-     278 gpu/records.h                    2777 gpu/ending.h                     4734 gpu/steps.h
-     619 gpu/elements.h                   2925 gpu/samplers.h                   4830 gpu/where.h
-     888 gpu/passes.h                     3772 gpu/users.h                      4989 gpu/sending.h
-    1421 gpu/list.h                       3871 gpu/logprobs.h                   5261 gpu/batch.h
-    1818 gpu/left.h                       4026 gpu/advance.h                    5521 gpu/results.h
+       2 gpu/opening.h                    2060 gpu/done.h                       4266 gpu/shapes.h
+     134 gpu/api.h                        2184 gpu/prefix.h                     4461 gpu/device.h
+     249 gpu/switches.h                   2693 gpu/choosing.h                   4592 gpu/contexts.h
+     296 gpu/records.h                    2795 gpu/ending.h                     4752 gpu/steps.h
+     637 gpu/elements.h                   2943 gpu/samplers.h                   4848 gpu/where.h
+     906 gpu/passes.h                     3790 gpu/users.h                      5007 gpu/sending.h
+    1439 gpu/list.h                       3889 gpu/logprobs.h                   5279 gpu/batch.h
+    1836 gpu/left.h                       4044 gpu/advance.h                    5539 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -151,7 +162,9 @@ typedef struct samp_gpu_config {
 SAMP_API int samp_gpu_available(void);
 
 /* samp_gpu_size -- bytes of device memory that a context takes, but for 256 of its own; 0 if the config is bad,
-   SIZE_MAX of what has no size. */
+   SIZE_MAX of what has no size. What libgomp takes for itself is not in it: with nvptx 128 KiB of stack for each of
+   1024 teams, 128 MiB in all, at the first launch, once for each device and all contexts; the kernels' code; the
+   driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
@@ -226,6 +239,11 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GPU_ONCE
 #ifndef SAMPI_ONCE
 #error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
+#endif
+#ifdef __GNUC__
+#pragma GCC diagnostic push /* as in sampling.h */
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 #endif
 
 /* ---- src/gpu/switches.h ---- */
@@ -545,7 +563,7 @@ typedef struct sampi_gpu_state {
    written last, and tells the teams of the row that there is nothing more to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
-    int32_t status; /* or SAMPI_DECLINED */
+    int32_t status; /* or SAMPI_GPU_DECLINED */
     int32_t token;  /* -1: the list is the result; SAMPI_GPU_STOPPED */
     float value;    /* mirostat's mu, adaptive_p's probability */
     uint32_t passes, n_list, buffer;
@@ -5812,4 +5830,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */

@@ -27,6 +27,11 @@ extern "C" {
 #ifndef SAMPI_ONCE
 #error "sampling_gpu.h: include it with SAMPLING_IMPLEMENTATION the first time"
 #endif
+#ifdef __GNUC__
+#pragma GCC diagnostic push /* as in sampling.h */
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
 
 #include "gpu/switches.h"
 #include "gpu/records.h"
@@ -51,4 +56,7 @@ extern "C" {
 #include "gpu/batch.h"
 #include "gpu/results.h"
 
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */

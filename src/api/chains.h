@@ -1,14 +1,18 @@
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
-/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0. */
+/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
+   samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of
+     most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
+     log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+SAMP_API samp_params samp_plain_params(void);
 
-/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL; *field (may be NULL) names the
-   member. */
+/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
+   carries; *field (may be NULL) names the member. */
 SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
-     Order    logit_bias, then params->order, then what selects. The default order is
+     Order    grammar, logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
               p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
               on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
@@ -17,7 +21,10 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
               truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
-     Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
+     Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
+     Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is
+              SAMP_E_RANGE. The chain owns it from now on; on failure it is freed. One that is in a chain already stays
+              there, and is SAMP_E_RANGE: each chain has its own (samp_clone).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
               *status (may be NULL) gets the same. Free with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
@@ -29,18 +36,26 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 
 /* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
    has seen.
-     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
-              adaptive_p's average, the state of MT19937 (if the seed stays, and the sampler: not that of dist while
-              temp is 0); in a chain, the random source of that one. All else is as in a new chain, the seed too.
-              Samplers that were added by hand are freed.
+     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, where that goes back further: if
+              they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
+              and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
+              as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
+     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
+              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
+              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
+              the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
+              Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
      Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
-              samp_check_params says of the parameters, or what the chain carries. Allocates. */
+              samp_check_params says of the parameters, or what the chain carries; SAMP_E_UNSUPPORTED: what was added by
+              hand can't stay, since something would stand behind a sampler that selects (samp_chain_add), as in a
+              chain that is made by hand altogether. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
 
 /* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
      in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
               join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
-     in       params [n_rows]
+     in       params [n_rows]; each one's grammar is for its row alone, and may stay set from call to call
      out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
@@ -107,12 +122,18 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab);
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
-/* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
+/* samp_chain_add -- put a sampler at the end.   samp_chain_insert -- at place i, 0 .. samp_chain_n: in front of the one
+   that is there now. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
-              else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
-              and s is freed, as where it is NULL. */
+              else SAMP_OK; SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or
+              this is no chain, and s is freed, as where it is NULL.
+              With these s is freed, the chain lacks a sampler, and carries the error from now on: SAMP_E_NULL,
+              SAMP_E_NOMEM of "sampler"; SAMP_E_RANGE of "i"; SAMP_E_UNSUPPORTED of "place": behind a sampler that
+              selects, nothing else having ended the selection, a grammar, a built-in sampler that is on and does not
+              select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
+              samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
@@ -167,6 +188,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               can't; or the status that one returns, or that s carries; SAMP_E_NOMEM (grammars). After an error
               nothing has changed, but custom samplers before the one that refused where samp_prev has fewer tokens.
      Memory   none, but grammars'.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_rollback_depth -- how many tokens it could take back now: 0 where a custom sampler with an accept has no
+     rollback, of a grammar no more than that keeps; or SAMP_E_NULL, or the status that s carries.
    samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
      kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
      Memory   for each token 12 bytes (a lone sampler 8, without draws 4), and in a chain 4 for penalties, dry's 12,
@@ -175,6 +198,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending

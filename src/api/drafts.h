@@ -17,9 +17,10 @@
               both rounded down; comparisons of integers. 0 / 0 counts as 1.
      Returns  how many are accepted, a; else as samp_verify: if row a (> 0) can't be sampled, out[a] is its status. A
               bad row ends the draft: the tokens before it are judged as a draft of their own. Besides, before anything
-              has changed: SAMP_E_RANGE: n is more than samp_set_rollback keeps (64), or > 0 and s in a chain;
-              SAMP_E_NOMEM; SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a
-              custom sampler's own rollback returns ends the call, with more tokens accepted than are told.
+              has changed: SAMP_E_FULL: n is more than samp_set_rollback keeps (64), so tell it to keep more, or
+              shorten the draft, which is as good as another; SAMP_E_RANGE: n > 0 and s in a chain; SAMP_E_NOMEM;
+              SAMP_E_UNSUPPORTED: MT19937, or a custom sampler with an accept and no rollback. What a custom sampler's
+              own rollback returns ends the call, with more tokens accepted than are told.
      State    that of a + 1 samp_sample calls; samp_perf has counted the others too, and samp_rollback's room for older
               tokens has gone to n + 1 of this draft. A draw before it, of which no token was accepted, stays.
      Draws    128 bits of its own kind: u(i) at the position of the first row, attempt i; the next token at its own

@@ -14,7 +14,8 @@ typedef struct samp_grammar samp_grammar;
 /* samp_grammar_init -- read a grammar.
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
-              <text>, ! before them; a rule may recur in any place.
+              <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
+              names it (\x00; not in [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),

@@ -24,7 +24,8 @@ SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
-   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long.
+   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long:
+   without control tokens, but a grammar's <text> may be one.
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);

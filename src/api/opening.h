@@ -18,14 +18,14 @@
        samp_sample                 from a row of logits to a token, which the chain has then accepted
        samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
        samp_rollback               take the last tokens back, as if they had never been drawn
-       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+       samp_default_params, samp_plain_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: its settings, what is wrong with them, make, change, free it
        samp_settings_set, samp_settings_from
                                    the same settings by name and text, for bindings and command lines; those of a
                                    request to another program (SAMPLING_PEERS)
-       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+       samp_chain_init, samp_chain_add, samp_chain_insert, samp_init_top_k, ... samp_init_custom
                                    a chain put together by hand, with samplers of your own in it
-       samp_status, samp_strerror, samp_describe, samp_perf
+       samp_status, samp_strerror, samp_error_text, samp_describe, samp_perf
                                    what is wrong with a sampler; a chain as text; its counts
        samp_sample_batch, samp_batch_from_params
                                    many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
@@ -73,7 +73,8 @@
          -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
-   in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
+   in order; any order is allowed, but nothing may mask or cut behind what selects. Your own sampler stands in a chain
+   like any other (samp_init_custom).
 
    TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
    fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of sorts and

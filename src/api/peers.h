@@ -30,18 +30,24 @@ typedef struct samp_request {
      out      *request (may be NULL)
      Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
               see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
+              tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
+              SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
+              llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
               the result (n_vocab, vocab). After an error nothing has changed but *request.
      Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
-              range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
-              its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k keeps all that
-              equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some devices only.
-              Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
+              range is moved, what is refused is refused. So are numbers: 4e1 is 40, 40.5 is 40 to llama-server and
+              Ollama and refused elsewhere, 2^32 + 5 is 5 to these two, true is 1 and "0.5" is 0.5 to vLLM; JSON does
+              not tell 2 from 2.0, so transformers, which does, gets both. Sets of kept tokens and probabilities are the
+              peer's but for its rounding and for ties at a cut, of which the smaller id stays here. transformers' top_k
+              keeps all that equal its last one: top_k_ties is 1 (slices, >>shards, want it 0). vLLM's does so on some
+              devices only. Tokens are not: each has its own random numbers. llama-server's tokens come with rng
+              "mt19937".
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);

@@ -23,9 +23,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
      Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
               dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
               token not even a NaN matters.
-     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
-              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
-              logits; greedy leaves them all. They cost three more passes over the row.
+     Logprobs natural logarithms, l - max - ln (Z / 2^40), the same bits everywhere. They are off by half a unit of the
+              float's last place, and as weights are whole numbers by 1e-12 + n 2^-41 with n unmasked tokens, at most
+              (6e-8 of 131,072; mostly far less): the last places of a p near 1 tell nothing, and what is nearer to 1
+              than that may be 0. "processed" are those of the candidates as the chain leaves them, so behind
+              mirostat's truncation, and of adaptive_p's own logits; greedy leaves them all. They cost three more
+              passes over the row.
      Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
               chains of the batch get theirs; and for each chain's first token, what samp_rollback needs. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */

@@ -96,7 +96,7 @@ struct samp_vocab {
     /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
     /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
-       NULL: greedy longest match. */
+       NULL: greedy longest match. For dry's breakers and a grammar's <text>, which must be one token. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
@@ -149,6 +149,7 @@ typedef struct samp_params {
     const char *order;                 /* NULL: the default order, see samp_chain_from_params */
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
+    samp_sampler *grammar;             /* NULL; the chain takes it over, as its first: see samp_chain_from_params */
 } samp_params;
 
 typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */

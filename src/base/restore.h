@@ -5,3 +5,6 @@
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif

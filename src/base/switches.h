@@ -9,6 +9,13 @@
 #define SAMPI_READS_JSON 0
 #endif
 
+/* A program's -Wconversion is for its own code; it holds up to the end of the file. */
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>

@@ -15,6 +15,19 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
     return p;
 }
 
+/* What is off has no part in the order, which has to name what may be switched on later. */
+SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
+{
+    samp_params p = samp_default_params();
+    p.top_k = 0;
+    p.top_p = 1.0f;
+    p.min_p = 0.0f;
+    p.temp = 1.0f;
+    p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
+              "epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+    return p;
+}
+
 /* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
    and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
    for each step of a chain, and for the default order, which asks what is on. */

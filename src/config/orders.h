@@ -100,6 +100,9 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
+/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. */
+static int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng);
+
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
 /* Note in `bad` what is wrong with the parameters of a kind. */
@@ -136,6 +139,12 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
+    if (p && p->grammar) {
+        const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
+        int status = samp_status(p->grammar, NULL);
+        sampi_require(&bad, !status, status, "grammar");
+        sampi_require(&bad, status || sampi_last_word(grammar, SAMP_RNG_PHILOX) != 1, SAMP_E_RANGE, "grammar");
+    }
     if (field) *field = bad.field;
     return bad.status;
 }
@@ -147,7 +156,10 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 {
     sampi_sampler t = sampi_from_params(p, kind);
     if (kind == SAMPI_DRY) t.u.dry.like = dry;
-    return samp_chain_add(chain, sampi_init(&t));
+    samp_sampler *s = sampi_init(&t);
+    int status = samp_chain_add(chain, s);
+    if (!status) ((sampi_sampler *)s)->made_by = SAMPI_BY_PARAMS;
+    return status;
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
@@ -163,9 +175,17 @@ static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p,
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_insert to return. */
+static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
+{
+    if (!c->status) c->status = status, c->field = field;
+    return status;
+}
+
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
-   members. */
+   members. The grammar is left to the caller. */
 static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -185,7 +205,25 @@ static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sa
     return chain;
 }
 
+/* The grammar is the chain's, or freed with what could not be built; in another chain already it is somebody's. */
 SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
-    return sampi_build_chain(p, NULL, status);
+    int bad;
+    samp_sampler *chain = sampi_build_chain(p, NULL, &bad);
+    sampi_sampler *grammar = p ? (sampi_sampler *)p->grammar : NULL;
+    if (grammar && grammar->owner) {
+        if (!bad) bad = sampi_chain_error((sampi_sampler *)chain, SAMP_E_RANGE, "grammar");
+    } else if (grammar && bad) {
+        samp_free(p->grammar);
+    } else if (grammar) {
+        bad = samp_chain_insert(chain, 0, p->grammar);
+        if (bad) { /* the grammar was good, so memory it is */
+            samp_free(chain);
+            chain = NULL;
+        } else {
+            grammar->made_by = SAMPI_AS_GRAMMAR;
+        }
+    }
+    if (status) *status = bad;
+    return chain;
 }

@@ -36,6 +36,9 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
+
 /* As much of a breaker as counts, and a 0. */
 #define SAMPI_BREAKER_MAX 40
 typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
@@ -130,6 +133,7 @@ struct sampi_sampler {
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
+    sampi_maker made_by; /* of a chain's member: who has put it there */
     samp_rng_kind rng;
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */

@@ -135,7 +135,9 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
    keeps some, and ways back in those of the user's. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
-    if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
+    if (!draft->n) return SAMP_OK;
+    if (s->owner) return SAMP_E_RANGE;
+    if (draft->n > (size_t)s->past.depth) return SAMP_E_FULL;
     int32_t n_back = 0;
     int status = sampi_rollback_custom(s, 0, SAMPI_BACK_ASK, &n_back);
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;

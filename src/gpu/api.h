@@ -28,7 +28,9 @@ typedef struct samp_gpu_config {
 SAMP_API int samp_gpu_available(void);
 
 /* samp_gpu_size -- bytes of device memory that a context takes, but for 256 of its own; 0 if the config is bad,
-   SIZE_MAX of what has no size. */
+   SIZE_MAX of what has no size. What libgomp takes for itself is not in it: with nvptx 128 KiB of stack for each of
+   1024 teams, 128 MiB in all, at the first launch, once for each device and all contexts; the kernels' code; the
+   driver's context. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.

@@ -18,8 +18,19 @@
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
-   Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
-   then works in CUDA's context, and device memory means the same to both.
+   Logits of a CUDA program work as they are, if libgomp works in CUDA's context: then device memory means the same to
+   both. libgomp opens a device once, at the first use of it by any thread, and takes the context that is current in
+   that thread if it is one of that device; else it makes one of its own, in which no pointer of CUDA's is valid. So
+   before anything else of OpenMP uses the device, in the thread that makes the first call here:
+
+       cudaSetDevice(config.device);                   // the device of that number
+       cudaFree(0);                                    // makes its context, and makes it current in this thread
+       samp_gpu *gpu = samp_gpu_create(&config, &status);
+
+   Other threads get libgomp's context if they have none; one that has another context of that device current works in
+   that, so let them call cudaSetDevice too, and make no further contexts. CUDA's context must outlive all of
+   libgomp's use (no cudaDeviceReset), and what other streams write into the logits must be done before the call
+   (cudaStreamSynchronize).
 
    Clang, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same calls sample on
    the CPU. (cl.exe does not.)

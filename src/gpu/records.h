@@ -267,7 +267,7 @@ typedef struct sampi_gpu_state {
    written last, and tells the teams of the row that there is nothing more to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
-    int32_t status; /* or SAMPI_DECLINED */
+    int32_t status; /* or SAMPI_GPU_DECLINED */
     int32_t token;  /* -1: the list is the result; SAMPI_GPU_STOPPED */
     float value;    /* mirostat's mu, adaptive_p's probability */
     uint32_t passes, n_list, buffer;

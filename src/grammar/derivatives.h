@@ -142,8 +142,6 @@ static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
     return n;
 }
 
-static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
-
 /* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
 static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
 {
@@ -153,68 +151,120 @@ static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
-/* Push the alternatives of what may follow the byte in n. */
-static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
+   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+typedef struct sampi_deriving {
+    sampi_node whole, now, left;
+    int32_t first;
+} sampi_deriving;
+
+/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte)
 {
-    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
-        n = sampi_through(m, n);
+    while (d->now >= 0 && sampi_step(m) && !sampi_refuses(m, d->now, byte)) {
+        const sampi_node n = sampi_through(m, d->now);
         const sampi_expr e = *sampi_at(&m->tree, n);
+        d->now = n;
         switch (e.kind) {
             case SAMPI_NODE_TEXT: /* and it begins with the byte */
                 sampi_offer(m, e.b == 1
                                    ? SAMPI_EMPTY
                                    : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
-                return;
-            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return; /* and has the byte */
+                return -1;
+            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return -1; /* and has the byte */
             case SAMPI_NODE_SEQ: {
                 sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
-                }
-                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
+                if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                d->now = sampi_join(m, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
-                n = e.b;
+                if (!sampi_refuses(m, e.a, byte)) return e.a;
+                d->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
-                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
-                return;
-            case SAMPI_NODE_AND: {
-                sampi_node a = sampi_derive(m, e.a, byte);
-                sampi_offer(m, a == SAMPI_NEVER
-                                   ? a
-                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
-                return;
-            }
-            case SAMPI_NODE_NOT:
-                sampi_offer(
-                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
-                return;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
-            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+            case SAMPI_NODE_AND:
+            case SAMPI_NODE_NOT: return e.a;
+            case SAMPI_NODE_MEMBERS: d->now = sampi_list_more(m, n); continue; /* members are called */
+            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
+    }
+    return -1;
+}
+
+/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node part)
+{
+    const sampi_node n = d->now;
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    d->now = -1;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+            sampi_offer(m, sampi_join(m, part, e.b));
+            if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) d->now = e.b;
+            return -1;
+        case SAMPI_NODE_ALT:
+            sampi_offer(m, part);
+            d->now = e.b;
+            return -1;
+        case SAMPI_NODE_REPEAT: sampi_offer(m, sampi_join(m, part, sampi_repeat_rest(m, &e))); return -1;
+        case SAMPI_NODE_NOT:
+            sampi_offer(m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            return -1;
+        default: /* AND */
+            if (d->left >= 0) {
+                sampi_offer(m, sampi_sound(m, sampi_tree_and(&m->tree, d->left, part)));
+            } else if (part != SAMPI_NEVER) {
+                d->left = part;
+                d->now = n;
+                return e.b;
+            }
+            return -1;
     }
 }
 
+static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+}
+
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. */
+   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
+   below the alternatives of that part. */
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
-    if (memo->node == n && memo->byte == byte) return memo->result;
-    int32_t first = m->work.n;
-    sampi_follow(m, n, byte);
-    sampi_node result = sampi_unite(m, first);
-    if (m->status) return SAMPI_NEVER;
-    memo->node = n;
-    memo->byte = byte;
-    memo->result = result;
-    return result;
+    enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
+    const int32_t bottom = m->work.n;
+    sampi_deriving d = { -1, -1, -1, bottom };
+    int32_t depth = 0;
+    for (;;) { /* n is to be derived: for d, if that has begun */
+        const sampi_memo *memo = sampi_memo_of(m, n, byte);
+        sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
+        if (result < 0) {
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(m, &m->work, sizeof(sampi_node), SIZE)
+                                           : NULL;
+            if (room) *room = d;
+            d.whole = d.now = n;
+            d.left = -1;
+            d.first = m->work.n;
+        }
+        for (n = -1; n < 0;) {
+            if (depth == 0) return result;
+            if (result >= 0) n = sampi_followed(m, &d, result);
+            if (n < 0) n = sampi_follow(m, &d, byte);
+            if (n >= 0 && !m->status) break;
+            result = sampi_unite(m, d.first);
+            if (m->status) {
+                m->work.n = bottom;
+                return SAMPI_NEVER;
+            }
+            sampi_memo *made = sampi_memo_of(m, d.whole, byte);
+            made->node = d.whole;
+            made->byte = byte;
+            made->result = result;
+            if (--depth) d = *(const sampi_deriving *)sampi_vec_at(&m->work, sizeof(sampi_node), m->work.n -= SIZE);
+        }
+    }
 }
 
 /* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
@@ -274,30 +324,32 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
-    while (--kinds->left >= 0 && sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    while (m->work.n > bottom && --kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
                 sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
-                return;
-            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+                break;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); break;
             case SAMPI_NODE_SEQ:
-                sampi_find_kinds(m, e.a, kinds);
-                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
+                if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_ALT:
             case SAMPI_NODE_AND:
-                sampi_find_kinds(m, e.a, kinds);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, e.a);
+                break;
             case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: n = e.a; continue;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
-            default: return; /* no byte of its own */
+            case SAMPI_NODE_NOT: sampi_work_push(m, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_work_push(m, sampi_list_more(m, n)); break;
+            default: break; /* no byte of its own */
         }
     }
+    m->work.n = bottom;
 }
 
 /* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
@@ -361,26 +413,41 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     return found;
 }
 
-/* Can n match at all? With an AND in it that is looked for. */
+/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
+   match too, and of alternatives, which match if the first one can't, each below its kind. */
 static bool sampi_alive(sampi_matcher *m, sampi_node n)
 {
+    const int32_t bottom = m->work.n;
     for (;;) {
+        bool alive = false;
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) return false;
-        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
-        if (e.kind == SAMPI_NODE_SEQ) {
-            sampi_node a = sampi_through(m, e.a);
-            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
-            if (!leans && !sampi_alive(m, a)) return false;
-            n = leans ? sampi_join(m, a, e.b) : e.b;
-        } else if (e.kind == SAMPI_NODE_ALT) {
-            if (sampi_alive(m, e.a)) return true;
-            n = e.b;
+        if (e.known & SAMPI_KNOWN_DEAD) {
+            alive = false;
+        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+            alive = true;
+        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(m, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_join(m, n, e.b);
+                continue;
+            }
+            sampi_work_push(m, e.b);
+            sampi_work_push(m, e.kind);
+            if (!m->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
+            continue;
         } else {
-            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
         }
+        bool settled = true;
+        while (m->work.n > bottom && settled && !m->status) {
+            settled = (sampi_work_pop(m) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_work_pop(m);
+        }
+        if (!settled) continue;
+        m->work.n = bottom;
+        return alive;
     }
 }

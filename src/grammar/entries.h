@@ -93,14 +93,6 @@ static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t
     return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
 }
 
-/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
-   state's run, if it is known or worth to be found out. */
-typedef struct sampi_plain_level {
-    int32_t state, expects;
-    uint32_t kinds, length, run_kinds;
-    int32_t run_reach;
-} sampi_plain_level;
-
 /* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
    true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
    walked as elsewhere. */
@@ -108,7 +100,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
 {
     const uint32_t *nodes = m->index->nodes;
     const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
-    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
@@ -241,27 +233,43 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
 }
 
+/* What a mask still consists of: an entry in a frame. */
+static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
+{
+    int32_t *room = (int32_t *)sampi_more(m, &m->work, sizeof *room, 3);
+    if (!room) return;
+    room[0] = parent;
+    room[1] = state;
+    room[2] = frame;
+}
+
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
-    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
-    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
-    const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
-    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-    m->budget -= entry.n_tokens / 8;
-    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
-    if (entry.n_places == 0) return;
-    sampi_level level = sampi_mark(m);
-    sampi_begin_step(m);
-    sampi_return(m, frame);
-    sampi_close_returns(m, level.items);
-    int32_t to = m->items.n;
-    for (int32_t i = level.items; i < to && !m->status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    const int32_t bottom = m->work.n;
+    sampi_mask_push(m, parent, state, frame);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const int32_t *top = (const int32_t *)m->work.data + (m->work.n -= 3);
+        frame = top[2];
+        const int32_t at = sampi_entry_of(m, top[0], top[1]);
+        if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
+        const sampi_entry entry = *sampi_entry_at(m, at);
+        const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
+        for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+        m->budget -= entry.n_tokens / 8;
+        for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+        if (entry.n_places == 0) continue;
+        sampi_level level = sampi_mark(m);
+        sampi_begin_step(m);
+        sampi_return(m, frame);
+        sampi_close_returns(m, level.items);
+        for (int32_t i = m->items.n; i-- > level.items;) { /* the first one is to be on top */
+            const sampi_item item = *sampi_item_at(m, i);
+            sampi_mask_push(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame);
+        }
+        sampi_drop(m, level);
     }
-    sampi_drop(m, level);
+    m->work.n = bottom;
 }
 
 /* The tokens that are called by name at the text's place. */

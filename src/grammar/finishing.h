@@ -6,6 +6,7 @@ struct samp_grammar {
     sampi_tree tree;
     int32_t root; /* a rule */
     int32_t n_classes;
+    uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
     uint8_t byte_of[256];  /* and this is one of them */
 };
@@ -158,6 +159,45 @@ static void sampi_grammar_classes(samp_grammar *g)
     for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
 }
 
+/* What a node is, but for its children. */
+static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t *hash)
+{
+    sampi_mix(hash, (uint64_t)e->kind);
+    if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
+    if (e->kind == SAMPI_NODE_REPEAT) sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_TOKEN) {
+        const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b);
+        sampi_mix(hash,
+                  text ? sampi_checksum(sampi_bytes_at(t, text->a), (size_t)text->b) : (uint64_t)(uint32_t)e->a);
+    }
+    if (e->kind != SAMPI_NODE_MEMBERS) return;
+    const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+    sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    for (int32_t i = 0; i < list->n; i++)
+        sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
+}
+
+/* 64 bits made of all nodes in `order`: what each is, and where in the order its children are. Neither the numbers of
+   nodes nor the names of rules count, nor what leads nowhere. SAMP_E_NOMEM. */
+static int sampi_grammar_fingerprint(samp_grammar *g, const sampi_vec *order)
+{
+    const sampi_tree *t = &g->tree;
+    int32_t *place = (int32_t *)SAMP_MALLOC((size_t)t->nodes.n * sizeof *place);
+    if (!place) return SAMP_E_NOMEM;
+    for (int32_t i = 0; i < order->n; i++) place[((const int32_t *)order->data)[i]] = i;
+    g->fingerprint = 0;
+    for (int32_t i = 0; i < order->n; i++) {
+        const sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+        sampi_grammar_mix(t, e, &g->fingerprint);
+        for (int32_t k = 0, child; (child = sampi_child(t, e, k)) >= 0; k++)
+            sampi_mix(&g->fingerprint, (uint64_t)(uint32_t)place[child]);
+    }
+    SAMP_FREE(place);
+    return SAMP_OK;
+}
+
 /* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
    SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
 static int sampi_grammar_finish(samp_grammar *g, int32_t root)
@@ -169,6 +209,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
     sampi_node ref = sampi_tree_ref(&g->tree, root);
     int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
     if (!status) status = sampi_grammar_settle(&g->tree, &order);
+    if (!status) status = sampi_grammar_fingerprint(g, &order);
     if (!status) sampi_grammar_classes(g);
     sampi_vec_free(&order);
     sampi_vec_free(&todo);

@@ -56,7 +56,8 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
     return sampi_read_join(r, first, true);
 }
 
-/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. */
+/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
+   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -73,6 +74,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
+    if (r->parts.n > first && negated && (sampi_read_part(r, 0) < 0 || sampi_read_part(r, 0) < 0))
+        return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
     if (n == 0) return SAMPI_EMPTY;
@@ -218,8 +221,9 @@ static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
             } else if (c == '(') {
                 n = sampi_gbnf_group(r, &n_rules);
             } else if (c == '.') {
+                static const uint32_t zero[1][2] = { { 0, 0 } };
                 r->at++;
-                n = sampi_tree_class(r->tree, NULL, 0, true);
+                n = sampi_tree_class(r->tree, zero, 1, true);
             } else {
                 return sampi_read_join(r, first, true);
             }

@@ -9,6 +9,9 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
     return sampi_matcher_find_back((sampi_matcher *)s->base.ctx, n, &to);
 }
 
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
+
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
 {
@@ -36,25 +39,24 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
-    const sampi_tree *t = &m->grammar->tree;
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_mix(hash, m->grammar->fingerprint);
+    sampi_mix(hash, m->named);
     sampi_mix(hash, m->index->n_vocab);
-    sampi_mix(hash, (uint64_t)m->grammar->root);
-    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
-    for (sampi_node n = 0; n < t->nodes.n; n++) {
-        const sampi_expr *e = sampi_at(t, n);
-        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
-        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
-    }
+    sampi_mix(hash, (uint64_t)m->index->words[5] << 32 | m->index->words[4]);
+    for (size_t i = 0; i < vocab->n_eog; i++) sampi_mix(hash, (uint32_t)vocab->eog[i]);
     const sampi_lazy *z = &m->lazy;
     for (int32_t i = 0; i < z->ops.n; i++) {
         const sampi_op *op = (const sampi_op *)z->ops.data + i;
         sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
         sampi_mix(hash, (uint64_t)op->b);
     }
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_mix(hash, (uint64_t)((const sampi_program *)z->programs.data)[i].whole);
     for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }

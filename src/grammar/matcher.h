@@ -81,6 +81,14 @@ typedef struct sampi_level {
     bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
 typedef struct sampi_memo {
     sampi_node node, result;
     int32_t byte;
@@ -111,20 +119,22 @@ typedef struct sampi_matcher {
     int32_t depth;     /* at least so many tokens have a place, if there were so many */
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
-    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;    /* [SAMPI_MEMO] */
-    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
-    uint32_t *bits;      /* a mask, for apply */
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
-    int32_t mark;        /* of its last call */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take */
+    int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;         /* [SAMPI_MEMO] */
+    sampi_level *level;       /* [SAMPI_MAX_PIECE + 1] */
+    sampi_plain_level *plain; /* [SAMPI_MAX_PIECE + 1]: on the stack they would take most of a small one */
+    uint32_t *bits;           /* a mask, for apply */
+    int32_t n_now, base;      /* base: frames from there on are of the step under way */
+    int32_t live;             /* frames that were left when they were last looked through */
+    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
+    int32_t mark;             /* of its last call */
+    bool ended;               /* the step under way has an item that ends the outermost frame */
+    int status;               /* what went wrong in the call under way */
+    int64_t budget;           /* steps that it may still take */
     size_t max_bytes;
     int64_t max_steps;
     size_t n_bits;                /* bytes of all entries' bits */
+    uint64_t named;               /* made of the tokens that the grammar has by their text */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 

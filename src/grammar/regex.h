@@ -290,11 +290,12 @@ enum {
     SAMPI_UNMARK_ANY = 3
 };
 
-/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
-   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. */
-static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+/* What has been made of a part, by sampi_regex_unmark: it is noted in its node's state, + 1. */
+static sampi_node sampi_regex_unmarked(const sampi_tree *t, sampi_node n) { return sampi_at(t, n)->state - 1; }
+
+/* The same of a node whose parts are done. */
+static sampi_node sampi_regex_unmark_one(sampi_tree *t, sampi_node n, uint32_t marks)
 {
-    if (n < 0) return n;
     const sampi_expr e = *sampi_at(t, n);
     const bool front = marks != SAMPI_UNMARK_END;
     switch (e.kind) {
@@ -304,16 +305,15 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
             return is & marks ? SAMPI_EMPTY : SAMPI_NEVER;
         }
         case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks), b = sampi_regex_unmark(t, e.b, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a), b = sampi_regex_unmarked(t, e.b);
             if (!marks) return sampi_tree_seq(t, a, b);
             sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
             bool through = sampi_regex_is_nothing(t, front ? e.a : e.b, front ? a : b);
             return through ? sampi_tree_alt(t, with, front ? b : a) : with;
         }
-        case SAMPI_NODE_ALT:
-            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, marks), sampi_regex_unmark(t, e.b, marks));
+        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_regex_unmarked(t, e.a), sampi_regex_unmarked(t, e.b));
         case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_regex_unmark(t, e.a, marks);
+            sampi_node a = sampi_regex_unmarked(t, e.a);
             if (!marks) return sampi_tree_repeat(t, a, e.b, e.c);
             int32_t least = e.b && !sampi_regex_is_nothing(t, e.a, a) ? e.b - 1 : 0;
             sampi_node rest = sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1);
@@ -321,6 +321,36 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks
         }
         default: return marks && n != SAMPI_NEVER ? SAMPI_NEVER : n;
     }
+}
+
+/* Of what n matches: BEGIN: what follows such marks at its front, one or more, for one place may be marked twice; END:
+   what comes before them at its end; ANY: what follows marks of both kinds; NONE: what has no mark at all. Each part is
+   looked at once, when those that it consists of are done: they are in `order`, and before that on top of `todo`. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t marks)
+{
+    if (n < 0) return n;
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    sampi_node made = n;
+    for (sampi_node now = n; now >= 0;) {
+        const sampi_expr e = *sampi_at(t, now);
+        const bool two = e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT;
+        sampi_node part = -1;
+        if ((two || e.kind == SAMPI_NODE_REPEAT) && !sampi_at(t, e.a)->state) part = e.a;
+        if (two && part < 0 && !sampi_at(t, e.b)->state) part = e.b;
+        sampi_node *room = (sampi_node *)sampi_vec_add(part < 0 ? &order : &todo, sizeof now, 1);
+        if (room) *room = now;
+        if (!room) made = SAMP_E_NOMEM;
+        if (part < 0 && room) made = sampi_regex_unmark_one(t, now, marks);
+        if (made < 0) break;
+        if (part < 0) sampi_at(t, now)->state = made + 1;
+        now = part >= 0 ? part : todo.n ? ((const sampi_node *)todo.data)[--todo.n] : -1;
+    }
+    for (int32_t i = 0; i < order.n; i++) sampi_at(t, ((const sampi_node *)order.data)[i])->state = 0;
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return made;
 }
 
 /* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
@@ -354,11 +384,12 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
     sampi_node ended = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
     sampi_node both = sampi_regex_unmark(t, begun, SAMPI_UNMARK_END);
-    bool nothing = sampi_regex_is_nothing(t, SAMPI_NEVER, sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY));
+    sampi_node marks = sampi_regex_unmark(t, all, SAMPI_UNMARK_ANY);
+    if (marks < 0) return sampi_read_node(&r, marks);
     all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE), any));
     begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, SAMPI_UNMARK_NONE), any);
     ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, SAMPI_UNMARK_NONE));
     both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
-    if (nothing) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
+    if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }

@@ -9,7 +9,8 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
+    bool zero = bytes && n > 0 && bytes[0] == 0 && !sampi_is_eog(vocab, token);
+    int32_t first = listed || zero ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -84,6 +85,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
+    SAMP_FREE(m->plain);
     SAMP_FREE(m->bits);
     SAMP_FREE(m);
 }
@@ -102,8 +104,9 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
     m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
     m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->plain);
     m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+    if (!m->rule_frame || !m->memo || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
     }
@@ -112,10 +115,15 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     return m;
 }
 
-/* Which token a text in angle brackets is; -1: none, or several. */
+/* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
+   itself; dry asks without. */
 static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
+#ifdef SAMPLING_LLAMA_DECLARED
+    if (vocab->tokenize == sampi_llama_tokenize)
+        return sampi_llama_tokens(vocab, text, n, found, 2, true) == 1 ? found[0] : -1;
+#endif
     if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
     for (samp_token token = 0; token < vocab->n_vocab; token++) {
         size_t length = 0;
@@ -140,6 +148,7 @@ static int sampi_matcher_make(sampi_matcher *m)
         sampi_expr *text = sampi_at(&m->tree, e.a);
         text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
         if (text->c < 0) return SAMP_E_RANGE;
+        sampi_mix(&m->named, (uint64_t)text->c);
     }
     return sampi_matcher_reset(m);
 }
@@ -151,6 +160,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     if (!m) return NULL;
     m->max_bytes = from->max_bytes;
     m->max_steps = from->max_steps;
+    m->named = from->named;
     m->n_now = from->n_now;
     m->live = from->live;
     m->mark = from->mark;

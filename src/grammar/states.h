@@ -31,53 +31,63 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     }
 }
 
-/* All that may be called at the beginning of n, with `then` behind n. */
-static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+/* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
-    while (sampi_step(m)) {
-        n = sampi_through(m, n);
+    const int32_t bottom = m->work.n;
+    sampi_work_push(m, n);
+    sampi_work_push(m, SAMPI_EMPTY);
+    while (m->work.n > bottom && sampi_step(m)) {
+        sampi_node then = sampi_work_pop(m);
+        n = sampi_through(m, sampi_work_pop(m));
         const sampi_expr e = *sampi_at(&m->tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
-        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        sampi_node next = -1; /* and `then` behind it */
+        if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
         switch (e.kind) {
             case SAMPI_NODE_REF:
                 call.rule = e.a;
                 sampi_add_call(m, first, call);
-                return;
+                break;
             case SAMPI_NODE_TOKEN:
                 call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
                 sampi_add_call(m, first, call);
-                return;
-            case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
-                    n = sampi_join(m, a, e.b);
-                    continue;
+                break;
+            case SAMPI_NODE_SEQ:
+                next = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, next)->kind == SAMPI_NODE_SEQ) {
+                    next = sampi_join(m, next, e.b);
+                    break;
                 }
-                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
-                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
-                n = e.b;
-                continue;
-            }
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) {
+                    sampi_work_push(m, e.b);
+                    sampi_work_push(m, then);
+                }
+                then = sampi_join(m, e.b, then);
+                break;
             case SAMPI_NODE_ALT:
-                sampi_find_calls(m, first, e.a, then);
-                n = e.b;
-                continue;
+                sampi_work_push(m, e.b);
+                sampi_work_push(m, then);
+                next = e.a;
+                break;
             case SAMPI_NODE_REPEAT:
                 then = sampi_join(m, sampi_repeat_rest(m, &e), then);
-                n = e.a;
-                continue;
+                next = e.a;
+                break;
             case SAMPI_NODE_MEMBERS:
-                if (e.c == 0 || (e.c & 1)) {
+                if (e.c == 0 || (e.c & 1))
                     sampi_find_members(m, n, then);
-                    return;
-                }
-                n = sampi_list_more(m, n);
-                continue;
-            default: return;
+                else
+                    next = sampi_list_more(m, n);
+                break;
+            default: break;
         }
+        if (next < 0) continue;
+        sampi_work_push(m, next);
+        sampi_work_push(m, then);
     }
+    m->work.n = bottom;
 }
 
 /* The state of a node; 0 if it can't match. */
@@ -86,7 +96,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     if (!sampi_alive(m, n)) return 0;
     if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
     int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
-    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    sampi_find_calls(m, first, n);
     if (m->status) return 0;
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
     if (!next) return 0;

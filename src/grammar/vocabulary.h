@@ -12,14 +12,14 @@
 
        head       as below
        plain      a set of bits: the tokens of the first trie
-       all        and those of both
+       all        and those of both, but for those that begin with byte 0
        groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
                   listed token. Behind the last group: 0 and n_listed
        listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
        below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
        nodes      both tries */
 
-#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_MAGIC 0x33495653u /* "SVI3" */
 #define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
 #define SAMPI_ALL_KINDS   0xffffu
@@ -42,34 +42,74 @@ typedef struct sampi_spelt {
     uint32_t n, token;
 } sampi_spelt;
 
-static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+/* Pieces that are alike in their first `depth` bytes, and are still to be put in order. */
+typedef struct sampi_alike {
+    size_t first, n;
+    uint32_t depth;
+} sampi_alike;
 
-/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
-static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+/* Is a before b, both alike in their first `depth` bytes? */
+static bool sampi_spelt_before(const sampi_spelt *a, const sampi_spelt *b, uint32_t depth)
 {
-    while (n > 1) {
-        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
-        size_t less = 0, i = 0, more = n;
-        while (i < more) {
-            int32_t c = sampi_spelt_at(&p[i], depth);
-            sampi_spelt t = p[i];
-            if (c < pivot) {
-                p[i++] = p[less];
-                p[less++] = t;
-            } else if (c > pivot) {
-                p[i] = p[--more];
-                p[more] = t;
-            } else {
-                i++;
-            }
-        }
-        sampi_sort_spelt(p, less, depth);
-        sampi_sort_spelt(p + more, n - more, depth);
-        if (pivot < 0) return; /* equal ones */
-        p += less;
-        n = more - less;
-        depth++;
+    const uint32_t n = (a->n < b->n ? a->n : b->n) - depth;
+    const int order = memcmp(a->bytes + depth, b->bytes + depth, n);
+    return order ? order < 0 : a->n < b->n;
+}
+
+/* A few of them, one after the other. */
+static void sampi_sort_few(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    for (size_t i = 1; i < n; i++) {
+        const sampi_spelt x = p[i];
+        size_t k = i;
+        for (; k > 0 && sampi_spelt_before(&x, &p[k - 1], depth); k--) p[k] = p[k - 1];
+        p[k] = x;
     }
+}
+
+/* By their bytes. Those that are alike so far are divided by their next byte (0: there is none), as often as there are
+   many of them; `room` has as many. What is still to be divided waits in a list, so no order of the tokens makes this
+   slow or deep. */
+static int sampi_sort_spelt(sampi_spelt *p, sampi_spelt *room, size_t n)
+{
+    enum { FEW = 16 };
+    int status = SAMP_OK;
+    sampi_vec todo;
+    sampi_alike now = { 0, n, 0 };
+    memset(&todo, 0, sizeof todo);
+    for (;;) {
+        sampi_spelt *at = p + now.first;
+        if (now.n < FEW) {
+            sampi_sort_few(at, now.n, now.depth);
+            if (todo.n == 0) break;
+            now = ((const sampi_alike *)todo.data)[--todo.n];
+            continue;
+        }
+        size_t end[257] = { 0 }, first = 0; /* how many have each byte; then where those with it begin, and end */
+        for (size_t i = 0; i < now.n; i++) end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++;
+        for (size_t c = 0; c < 257; c++) {
+            const size_t count = end[c];
+            end[c] = first;
+            first += count;
+        }
+        for (size_t i = 0; i < now.n; i++) room[end[at[i].n > now.depth ? 1 + at[i].bytes[now.depth] : 0]++] = at[i];
+        memcpy(at, room, now.n * sizeof *at);
+        for (size_t c = 1; c < 257 && !status; c++) { /* those that have no byte more are equal */
+            if (end[c] - end[c - 1] < 2) continue;
+            sampi_alike *more = (sampi_alike *)sampi_vec_add(&todo, sizeof *more, 1);
+            if (!more) {
+                status = SAMP_E_NOMEM;
+                break;
+            }
+            more->first = now.first + end[c - 1];
+            more->n = end[c] - end[c - 1];
+            more->depth = now.depth + 1;
+        }
+        if (status || todo.n == 0) break;
+        now = ((const sampi_alike *)todo.data)[--todo.n];
+    }
+    sampi_vec_free(&todo);
+    return status;
 }
 
 /* Whole characters, none of them a control character, a quote or a backslash? */
@@ -237,8 +277,7 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
-   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -247,7 +286,7 @@ static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, s
         sampi_spelt p;
         size_t n_bytes = 0;
         p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
-        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (!p.bytes || n_bytes == 0 || sampi_is_eog(vocab, token)) continue;
         if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
         p.n = (uint32_t)n_bytes;
         p.token = (uint32_t)token;
@@ -276,12 +315,13 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     for (size_t i = 0; i < n; i++) {
         uint32_t token = pieces[i].token;
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
-        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+        if (pieces[i].bytes[0]) at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
     status = sampi_index_groups(words, pieces, n_plain);
     if (status) return status;
-    sampi_sort_spelt(pieces, n_plain, 0);
-    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    status = sampi_sort_spelt(pieces, pieces + vocab->n_vocab, n_plain);
+    if (!status) status = sampi_sort_spelt(pieces + n_plain, pieces + vocab->n_vocab, n - n_plain);
+    if (status) return status;
     sampi_vec nodes;
     memset(&nodes, 0, sizeof nodes);
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
@@ -326,7 +366,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     if (why) return sampi_index_fail(status, why);
     size_t n = (size_t)vocab->n_vocab;
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
-    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(2 * n * sizeof *pieces); /* and room to sort them */
     uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
     sampi_vec words;
     memset(&words, 0, sizeof words);

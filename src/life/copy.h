@@ -31,6 +31,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     for (int32_t i = 0; good && i < s->u.chain.n; i++) {
         sampi_sampler *item = (sampi_sampler *)samp_clone(&s->u.chain.item[i]->base);
         good = item && sampi_chain_push(c, item) == SAMP_OK;
+        if (good) item->made_by = s->u.chain.item[i]->made_by;
     }
     if (!good) {
         samp_free(c ? &c->base : NULL);

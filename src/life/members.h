@@ -15,16 +15,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
-   the status, for samp_chain_add to return. */
-static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
-{
-    if (!c->status) c->status = status, c->field = field;
-    return status;
-}
-
 /* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
-   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   for a chain owns what it was given. For samp_chain_insert and for cloning, which must not touch what a member
    carries along. */
 static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
@@ -45,10 +37,35 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* Of a chain the word of its last member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but
+   no grammar means to mask what is chosen already. What is off, and what the user has written, says nothing. */
+static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+{
+    int word = -1;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
+        word = sampi_last_word(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return word;
+    if (sampi_is_custom(s)) return sampi_is_grammar(s) ? 0 : -1;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
+    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+}
+
+/* The last word in front of place i of a chain, which may be in others. */
+static SAMPI_COLD int sampi_word_before(const sampi_sampler *c, int32_t i)
+{
+    int word = -1;
+    for (; c; c = c->owner) {
+        while (word < 0 && i-- > 0) word = sampi_last_word(c->u.chain.item[i], c->rng);
+        if (word >= 0 || !c->owner) return word;
+        for (i = 0; c->owner->u.chain.item[i] != c;) i++;
+    }
+    return word;
+}
+
 /* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
    away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
    source is set only if it differs, as samp_set_rng would put the position back. */
-SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
@@ -59,11 +76,25 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sample
     }
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    bool outside = i < 0 || i > c->u.chain.n;
+    if (outside || (sampi_last_word(s, c->rng) == 0 && sampi_word_before(c, i) == 1)) {
+        samp_free(sampler);
+        return sampi_chain_error(c, outside ? SAMP_E_RANGE : SAMP_E_UNSUPPORTED, outside ? "i" : "place");
+    }
     sampi_edited(s);
     int status = sampi_chain_push(c, s);
     if (status) return status;
+    sampi_sampler **item = c->u.chain.item + i;
+    memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
+    *item = s;
+    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
+}
+
+SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *s)
+{
+    return samp_chain_insert(chain, samp_chain_n(chain), s);
 }
 
 /* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */

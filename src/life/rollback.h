@@ -263,6 +263,23 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
     return status;
 }
 
+/* How many tokens of n the custom samplers could take back, as far as can be known before they are asked. */
+static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
+    if (!sampi_is_custom(s)) return n;
+    if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
+    return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? sampi_grammar_kept(s) : n;
+}
+
+SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    return sampi_past_is_good(s) ? sampi_custom_depth(s, s->past.size) : 0;
+}
+
 /* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
 SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 {

@@ -16,7 +16,8 @@
 
 /* ---- fingerprint ----
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
-   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
+   What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
+   kinds' states are to be refused. */
 
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }

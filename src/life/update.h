@@ -1,29 +1,42 @@
 /* ---- other parameters for a chain that is at work ----
-   samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
-   that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
-   take_over hooks write s only, a new sampler that nobody else has seen yet. */
+   samp_chain_update builds a whole new chain, lets its members learn from the old ones, puts what was added by hand
+   between them, and swaps the members. So all that can fail comes before the first change of the old chain, and a new
+   setting needs no code of its own. The take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
-   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
-   parameters make none. */
+/* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
+   changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
+   at: parameters make none. */
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
         SAMPI_COUNT_STEPS(1);
         sampi_sampler *s = c->u.chain.item[(*at)++];
-        if (s->kind == kind) return s;
+        if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
 }
 
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL) what the chain has
-   accepted. Through accept, since the new window may have another length, and what is derived from it (counts) is right
-   at once. */
+/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
+{
+    const sampi_ring *prev = &chain->u.chain.ring;
+    bool more = ring->size == ring->cap && prev->size > ring->size;
+    for (uint32_t back = 0; more && back < ring->size; back++)
+        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
+    return more;
+}
+
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
+   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
+   is derived from it (counts) is right at once. */
 static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
                                               const sampi_sampler *chain)
 {
-    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
-    if (!ring) ring = &chain->u.chain.ring;
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
+    if (!ring || sampi_knows_more(chain, ring, token)) {
+        token = chain->u.chain.prev;
+        ring = &chain->u.chain.ring;
+    }
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
@@ -61,7 +74,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
                                                   const sampi_sampler *chain)
 {
     (void)chain;
-    if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
+    if (!old) return;
     s->now = old->now;
     s->u.adaptive.sum = old->u.adaptive.sum;
     s->u.adaptive.total = old->u.adaptive.total;
@@ -79,34 +92,148 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
     s->now.drawn = old->now.drawn;
 }
 
-/* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
-   counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
+/* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
+   its like among the new ones; 0: it has none. */
+static SAMPI_COLD void sampi_learn(const sampi_sampler *fresh, sampi_sampler *c)
+{
+    int32_t at[SAMPI_N_KINDS] = { 0 };
+    for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->at_ordinal = 0;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) {
+        sampi_sampler *s = fresh->u.chain.item[i], *old = sampi_next_of_kind(c, s->kind, &at[s->kind]);
+        sampi_take_over(s, old, c);
+        if (old) old->at_ordinal = (uint32_t)i + 1;
+    }
+}
+
+/* Where those go that parameters have not made: at_ordinal becomes how many of the n new ones are in front. What stands
+   between two of the old ones goes behind the like of the first of them, or of the nearest before it that has one; what
+   is directly in front of the last, which selects, stays there. */
+static SAMPI_COLD void sampi_find_places(const sampi_sampler *c, uint32_t n)
+{
+    int32_t last = c->u.chain.n - 1, first = 0;
+    uint32_t place = 0;
+    while (last >= 0 && c->u.chain.item[last]->made_by != SAMPI_BY_PARAMS) last--;
+    while (first < last && c->u.chain.item[first]->made_by != SAMPI_BY_PARAMS) first++;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (i == last)
+            place = n;
+        else if (s->made_by != SAMPI_BY_PARAMS)
+            s->at_ordinal = place;
+        else if (s->at_ordinal)
+            place = s->at_ordinal;
+    }
+    for (int32_t i = last - 1; i > first && c->u.chain.item[i]->made_by != SAMPI_BY_PARAMS; i--)
+        c->u.chain.item[i]->at_ordinal = n - 1;
+}
+
+/* item [fresh + those of c that stay + 1] becomes the members that c is to have; returns how many. grammar: one that
+   is to stand first, or in the place of the one that was given before; or NULL. */
+static SAMPI_COLD int32_t sampi_merge(sampi_sampler **item, const sampi_sampler *fresh, const sampi_sampler *c,
+                                      sampi_sampler *grammar)
+{
+    uint32_t at = 0;
+    if (grammar) grammar->at_ordinal = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (grammar && c->u.chain.item[i]->made_by == SAMPI_AS_GRAMMAR)
+            grammar->at_ordinal = c->u.chain.item[i]->at_ordinal, at = 1;
+    bool ahead = grammar && !at;
+    if (ahead) *item++ = grammar;
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) fresh->u.chain.item[i]->at_ordinal = 0;
+    at = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) { /* how many go behind each */
+        const sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        if (s->at_ordinal)
+            fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal++;
+        else
+            at++;
+    }
+    for (int32_t i = 0; i < fresh->u.chain.n; i++) { /* and from where on */
+        sampi_sampler *s = fresh->u.chain.item[i];
+        uint32_t n = s->at_ordinal;
+        item[at++] = s;
+        s->at_ordinal = at;
+        at += n;
+    }
+    uint32_t front = 0;
+    for (int32_t i = 0; i < c->u.chain.n; i++) {
+        sampi_sampler *s = c->u.chain.item[i];
+        if (s->made_by == SAMPI_BY_PARAMS) continue;
+        uint32_t *to = s->at_ordinal ? &fresh->u.chain.item[s->at_ordinal - 1]->at_ordinal : &front;
+        item[(*to)++] = grammar && s->made_by == SAMPI_AS_GRAMMAR ? grammar : s;
+    }
+    return (int32_t)at + ahead;
+}
+
+/* Would one of these members have no effect, as they are to be those of c? Or is c a chain of hand-made samplers that
+   selects by itself, in front of what parameters make? */
+static SAMPI_COLD bool sampi_has_misplaced(sampi_sampler *const *item, int32_t n, const sampi_sampler *c,
+                                           samp_rng_kind rng)
+{
+    int said = sampi_word_before(c, 0);
+    bool by_params = false;
+    for (int32_t i = 0; i < c->u.chain.n; i++) by_params |= c->u.chain.item[i]->made_by == SAMPI_BY_PARAMS;
+    if (!by_params && sampi_last_word(c, rng) == 1) return true;
+    for (int32_t i = 0; i < n; i++) {
+        int word = sampi_last_word(item[i], rng);
+        if (word == 0 && said == 1) return true;
+        if (word >= 0) said = word;
+    }
+    return false;
+}
+
+/* The members of c become those of `fresh`, and what they leave of its own. Until the swap only `fresh` is written. */
+static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh, sampi_sampler *grammar)
+{
+    int32_t most = c->u.chain.n + fresh->u.chain.n + 1;
+    sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)most * sizeof *item), **old = c->u.chain.item;
+    if (!item) return SAMP_E_NOMEM;
+    sampi_learn(fresh, c);
+    sampi_find_places(c, (uint32_t)fresh->u.chain.n);
+    int32_t n = sampi_merge(item, fresh, c, grammar);
+    if (sampi_has_misplaced(item, n, c, fresh->rng)) {
+        SAMP_FREE(item);
+        return SAMP_E_UNSUPPORTED;
+    }
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (old[i]->made_by == SAMPI_BY_PARAMS || (grammar && old[i]->made_by == SAMPI_AS_GRAMMAR))
+            samp_free(&old[i]->base);
+    c->rng = fresh->rng;
+    c->u.chain.item = item;
+    c->u.chain.n = n;
+    c->u.chain.cap = most;
+    fresh->u.chain.n = 0;
+    if (grammar) grammar->made_by = SAMPI_AS_GRAMMAR;
+    for (int32_t i = 0; i < n; i++) {
+        item[i]->owner = c;
+        if (item[i]->rng != c->rng) samp_set_rng(&item[i]->base, c->rng);
+    }
+    SAMP_FREE(old);
+    sampi_edited(c);
+    return SAMP_OK;
+}
+
+/* After an error nothing has changed. Position, prev, counts and workspace are the chain's own and stay. */
 SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
-    sampi_sampler *c = (sampi_sampler *)chain;
+    sampi_sampler *c = (sampi_sampler *)chain, *grammar = params ? (sampi_sampler *)params->grammar : NULL;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
-    if (status) return status;
-    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
-    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
-    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
-    if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
-    for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
-        sampi_sampler *s = fresh->u.chain.item[i];
-        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
-    }
+    for (int32_t i = 0; grammar && i < samp_chain_n(chain); i++)
+        if (c->u.chain.item[i] == grammar) grammar = NULL; /* it is there */
+    bool free_to_take = grammar && !grammar->owner;
+    for (const sampi_sampler *o = c; free_to_take && o; o = o->owner) free_to_take = o != grammar;
+    if (!status && grammar && !free_to_take) status = SAMP_E_RANGE;
     if (!status) {
-        sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
-        c->u.chain.item = fresh->u.chain.item;
-        c->u.chain.n = fresh->u.chain.n;
-        c->u.chain.cap = fresh->u.chain.cap;
-        c->rng = fresh->rng;
-        fresh->u.chain.item = old.item;
-        fresh->u.chain.n = old.n;
-        for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->owner = c;
-        sampi_edited(c);
+        int32_t any = 0;
+        sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, sampi_next_of_kind(c, SAMPI_DRY, &any),
+                                                                  &status);
+        if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
+        if (!status) status = sampi_swap_members(c, fresh, grammar);
+        samp_free(fresh ? &fresh->base : NULL);
     }
-    samp_free(fresh ? &fresh->base : NULL);
+    if (status && free_to_take) samp_free(&grammar->base);
     return status;
 }
 

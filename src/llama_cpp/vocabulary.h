@@ -15,21 +15,28 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
 }
 
 /* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
-   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler. */
-static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
-                                    int32_t n_max)
+   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler.
+   special: names of control tokens are these. */
+static int32_t sampi_llama_tokens(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                  int32_t n_max, bool special)
 {
     const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
     samp_token few[2 * SAMPI_BREAKER_MAX], *all = few;
-    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, false);
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, special);
     if (n < 0) {
         all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
-        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false) : 0;
+        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, special) : 0;
     }
     if (n > n_max) n = n_max;
     if (n > 0) memcpy(out, all, (size_t)n * sizeof *out);
     if (all != few) SAMP_FREE(all);
     return n;
+}
+
+static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                    int32_t n_max)
+{
+    return sampi_llama_tokens(vocab, text, n_bytes, out, n_max, false);
 }
 
 /* Twice over the tokens: what room they take, and then what they are. */

@@ -4,7 +4,8 @@
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    float x = 0.0f, neutral = 0.0f;
+    double x = 0.0;
+    float neutral = 0.0f;
     if (!usual) return false;
     switch ((sampi_json_kind)v->kind) {
         case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
@@ -12,7 +13,7 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
         case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
         case SAMPI_JSON_STRING: return !*usual && ask->doc->strings[v->text].n == 0;
         case SAMPI_JSON_NUMBER:
-            return !sampi_ask_float(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == neutral;
+            return !sampi_ask_double(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == (double)neutral;
         default: return false;
     }
 }
@@ -24,6 +25,43 @@ static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
     if (type < 0) return sampi_ask_neutral(ask, node, "");
     const sampi_json_node *v = sampi_ask_node(ask, type);
     return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
+}
+
+/* Is this the string? */
+static SAMPI_COLD bool sampi_ask_says(const sampi_ask *ask, int32_t node, const char *text)
+{
+    return node >= 0 && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING &&
+           sampi_ask_node(ask, node)->text == sampi_json_find(ask->doc, text, strlen(text));
+}
+
+static SAMPI_COLD int32_t sampi_ask_inside(const sampi_ask *ask, int32_t node, const char *name)
+{
+    return sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, name, strlen(name)));
+}
+
+/* Which tool is called. */
+static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
+{
+    uint8_t kind = sampi_ask_node(ask, node)->kind;
+    if (sampi_ask_says(ask, node, "auto") || sampi_ask_says(ask, node, "none")) return SAMP_OK;
+    if (kind == SAMPI_JSON_OBJECT || sampi_ask_says(ask, node, "required"))
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
+                              "expected auto or none: settings can't make it call a tool");
+    return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
+}
+
+/* May one of the tools be called, and are then its arguments made to fit? */
+static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
+{
+    if (sampi_ask_says(ask, sampi_ask_inside(ask, 0, "tool_choice"), "none")) return false;
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
+        int32_t strict = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "function"), "strict");
+        int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
+        uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
+        if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
+        if (format >= 0 && !sampi_ask_says(ask, sampi_ask_inside(ask, format, "type"), "text")) return true;
+    }
+    return false;
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
@@ -39,6 +77,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
         case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
+        case SAMPI_PEER_CHOICE: return sampi_ask_choice(ask, node);
         case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
         case SAMPI_PEER_SAMPLE:
             if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
@@ -47,18 +86,29 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_NEUTRAL:
             if (sampi_ask_neutral(ask, node, f->usual)) return SAMP_OK;
             break;
+        case SAMPI_PEER_TOOLS:
+            if (!sampi_ask_strict(ask, node)) return SAMP_OK;
+            break;
         case SAMPI_PEER_PLAIN:
             if (sampi_ask_plain(ask, node)) return SAMP_OK;
     }
     return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
 }
 
+/* Two names [n], equal but for the case of letters if that counts for nothing? */
+static SAMPI_COLD bool sampi_ask_same(const char *a, const char *b, size_t n, bool folds)
+{
+    size_t i = 0;
+    while (i < n && (a[i] == b[i] || (folds && sampi_ask_lower(a[i]) == sampi_ask_lower(b[i])))) i++;
+    return i == n;
+}
+
 /* Is a name [n] among those of a list with ; between? */
-static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n)
+static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n, bool folds)
 {
     for (size_t length; *list; list += length + (list[length] == ';')) {
         length = strcspn(list, ";");
-        if (length == n && !memcmp(list, name, n)) return true;
+        if (length == n && sampi_ask_same(list, name, n, folds)) return true;
     }
     return false;
 }
@@ -81,13 +131,14 @@ static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside
     size_t n;
     const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
     size_t n_path = sampi_ask_name(ask, name, n, inside);
+    bool folds = !inside && (ask->peer->reads & SAMPI_PEER_FOLDS);
     for (const char *const *mine = ask->handled; mine && *mine; mine++) {
         const char *rest = !inside ? *mine : strncmp(*mine, "options.", 8) ? NULL : *mine + 8;
         if (rest && strlen(rest) == n && !memcmp(rest, name, n)) return SAMP_OK;
     }
-    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path, folds)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
-        if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
+        if (!f->name || strlen(f->name) != n || !sampi_ask_same(f->name, name, n, folds)) continue;
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
         return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
     }

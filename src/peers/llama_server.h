@@ -1,29 +1,43 @@
 /* ---- llama-server's samplers ---- */
 
-/* Its name and its letter for a sampler, found by either; our orders have the same names. adaptive_p is no step here:
-   it selects. */
+static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
+
+/* A name [n] in any case for a step, whose _ may be a dash, or left out, each of them. */
+static SAMPI_COLD bool sampi_ask_is_step(const char *name, size_t n, const char *step, char instead)
+{
+    size_t i = 0;
+    for (; *step; step++) {
+        char c = *step == '_' ? instead : *step;
+        if (c && (i == n || sampi_ask_lower(name[i++]) != c)) return false;
+    }
+    return i == n;
+}
+
+/* Our name for a sampler of its, found by a name or by a letter; NULL: it has none of this name, and drops it.
+   adaptive_p is no step here: it selects. */
 static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
 {
-    static const char *const names[] = { "penalties", "dry", "top_n_sigma", "top_k",  "typ_p",     "top_p",
-                                         "min_p",     "xtc", "temperature", "infill", "adaptive_p" };
-    static const char letters[] = "edskypmxtia";
+    static const char *const names[] = { "penalties",  "dry",     "top_n_sigma", "top_k",       "typ_p",
+                                         "top_p",      "min_p",   "xtc",         "temperature", "infill",
+                                         "adaptive_p", "nucleus", "temp",        "typ" };
+    static const char letters[] = "edskypmxtiapty", instead[] = { '_', '-', 0 };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (name ? strlen(names[i]) == n && !memcmp(names[i], name, n) : letters[i] == letter) return names[i];
-    return NULL;
+        for (size_t k = 0; k < sizeof instead; k++)
+            if (name && sampi_ask_is_step(name, n, names[i], instead[k])) letter = letters[i];
+    const char *found = letter ? strchr(letters, letter) : NULL;
+    return found ? names[found - letters] : NULL;
 }
 
 /* One more step behind an order that has room for it. */
-static SAMPI_COLD bool sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+static SAMPI_COLD void sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
 {
-    if (!step) return false;
+    size_t n = strlen(order);
     if (!strcmp(step, "adaptive_p")) {
         ask->adaptive = true;
     } else {
-        size_t n = strlen(order);
         if (n) order[n++] = ';';
         memcpy(order + n, step, strlen(step) + 1);
     }
-    return true;
 }
 
 static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
@@ -31,20 +45,20 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
     enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
     char order[STEP * STEPS + 1] = "";
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool letters = v->kind == SAMPI_JSON_STRING, good = true; /* of the steps so far */
-    size_t n = 0;
+    const bool letters = v->kind == SAMPI_JSON_STRING;
+    size_t n = 0, steps = 0, i = 0;
     const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
-    if (!letters && v->kind != SAMPI_JSON_ARRAY) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if ((letters ? n : (size_t)v->n) > STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
-    for (size_t i = 0; letters && good && i < n; i++)
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(NULL, 0, text[i]));
-    for (int32_t i = letters ? -1 : v->first; good && i >= 0; i = sampi_ask_node(ask, i)->next) {
-        const sampi_json_node *step = sampi_ask_node(ask, i);
-        if (step->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        text = sampi_ask_text(ask, step->text, &n);
-        good = sampi_ask_add_step(ask, order, sampi_ask_step(text, n, 0));
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return SAMP_OK; /* as good as absent */
+    for (int32_t entry = v->first; letters ? i < n : entry >= 0; i++) {
+        const sampi_json_node *e = sampi_ask_node(ask, letters ? node : entry);
+        if (e->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, entry, SAMP_E_FORMAT);
+        if (!letters) text = sampi_ask_text(ask, e->text, &n);
+        const char *step = sampi_ask_step(letters ? NULL : text, n, letters ? text[i] : 0);
+        if (!letters) entry = e->next;
+        if (!step) continue;
+        if (steps++ == STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
+        sampi_ask_add_step(ask, order, step);
     }
-    if (!good) return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected samplers that llama-server has");
     int status = samp_settings_set(ask->to, "order", order, NULL);
     return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
 }

@@ -50,13 +50,10 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
 {
     samp_params *p = &ask->to->params;
     const char *param = NULL;
-    bool adapts = p->adaptive_target >= 0.0f;
     int status = sampi_ask_penalties(ask);
     if (status) return status;
-    if (adapts && !ask->adaptive)
-        return sampi_ask_fail_param(ask, "adaptive_target", SAMP_E_UNSUPPORTED,
-                                    "expected adaptive_p among the samplers, without which it does nothing");
-    if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
+    if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
     if (p->temp == 0.0f && !p->mirostat && !sampi_ask_heats(p)) p->temp = 1.0f;
@@ -103,7 +100,8 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, SAMPI_PEERS[peer].samples, false };
+    bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

@@ -3,6 +3,12 @@
    our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
    program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
 
+   Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
+   Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
+   2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
+   vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
+   transformers since 5.13 (generation/configuration_utils.py).
+
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
 /* What is done with a field's value. */
@@ -17,6 +23,8 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
     SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
     SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_CHOICE,  /* which tool is called: "auto" and "none" say nothing of a token, all else does */
+    SAMPI_PEER_TOOLS,   /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
     SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
 
@@ -30,16 +38,17 @@ enum {
     SAMPI_PEER_ALL = 32,    /* or at the prompt too */
     SAMPI_PEER_PAIRS = 64,
     SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
+    SAMPI_PEER_OURS = 256,    /* the range is ours: the program takes more, which no setting means */
     SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
-    SAMPI_PEER_OPEN_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_RETURNS,
+    SAMPI_PEER_OPEN_CLAMPS_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_CLAMPS | SAMPI_PEER_RETURNS, /* only lo returns */
     SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
 };
 
 typedef struct sampi_peer_field {
     const char *name;  /* NULL: no request has it, there is only the default */
     const char *param; /* our member, or NULL */
-    uint8_t means;     /* sampi_peer_means */
-    uint8_t how;       /* SAMPI_PEER_... */
+    uint16_t means;    /* sampi_peer_means */
+    uint16_t how;      /* SAMPI_PEER_... */
     const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
     double lo, hi;
 } sampi_peer_field;
@@ -63,6 +72,9 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -70,7 +82,7 @@ static const sampi_peer_field SAMPI_OPENAI[] = {
 static const sampi_peer_field SAMPI_VLLM[] = {
     { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
     SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, SAMPI_MOST),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
@@ -79,6 +91,9 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
     SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
     SAMPI_PEER_ONLY("structured_outputs", NULL),
     SAMPI_PEER_ONLY("guided_json", NULL),
     SAMPI_PEER_ONLY("guided_regex", NULL),
@@ -89,6 +104,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("min_tokens", "0"),
     SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
     SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
     SAMPI_PEER_ONLY("extra_args", ""),
@@ -101,7 +117,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
 static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
     SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("top_k_ties", "1"),
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
@@ -132,6 +148,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("min_new_tokens", "0"),
     SAMPI_PEER_ONLY("guidance_scale", "1"),
     SAMPI_PEER_ONLY("watermarking_config", NULL),
+    SAMPI_PEER_ONLY("assistant_ensemble_weight", NULL),
+    SAMPI_PEER_ONLY("speculation_type", NULL),
     SAMPI_PEER_ONLY("token_healing", "false"),
     SAMPI_PEER_ONLY("remove_invalid_values", "false"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
@@ -141,7 +159,7 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
 static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", OURS, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
@@ -149,18 +167,18 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
     SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
-    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
-    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", NONE, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", OURS, "0", 0, SAMPI_MOST),
     SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
     SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
-    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", 0, INT32_MAX),
     SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
     SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
-    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", NONE, "5", 0, SAMPI_MOST),
-    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", NONE, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", OURS, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", OURS, "0.1", 0, SAMPI_MOST),
     SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
     SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
     SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
@@ -168,10 +186,13 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
     SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
     SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_DOES("tool_choice", NULL, CHOICE, NONE, 0, 0),
+    SAMPI_PEER_DOES("function_call", NULL, CHOICE, NONE, 0, 0),
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_ONLY("ignore_eos", "false"),
     SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
+    SAMPI_PEER_ONLY("thinking_budget_tokens", "-1"),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -184,7 +205,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
     SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
     SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
-    SAMPI_OPTION("typical_p", "typ_p", OPEN_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_CLAMPS_RETURNS, "1", 0, 1),
     SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
     SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
@@ -198,9 +219,10 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
     "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
-    "max_completion_tokens;logprobs;top_logprobs;user;tools;tool_choice;parallel_tool_calls;functions;" \
-    "function_call;reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
-    "safety_identifier;prompt_cache_key;prompt_cache_retention;web_search_options"
+    "max_completion_tokens;logprobs;top_logprobs;user;parallel_tool_calls;functions;" \
+    "reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_options;prompt_cache_retention;web_search_options;" \
+    "moderation"
 #define SAMPI_SKIPPED_VLLM \
     SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
     "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
@@ -210,7 +232,8 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
     "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
     "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
-    "allowed_local_media_path"
+    "allowed_local_media_path;session_id;truncation_side;media_io_kwargs;return_token_offsets;" \
+    "return_prompt_text;return_mm_kwargs;ec_transfer_params;early_stopping"
 #define SAMPI_SKIPPED_TRANSFORMERS \
     "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
     "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
@@ -218,10 +241,11 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
-    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "target_lookbehind;use_mtp;max_cache_len;continuous_batching_config;" \
+    "compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
     "_from_model_config;_original_object_hash;transformers_version"
 #define SAMPI_SKIPPED_LLAMA_SERVER \
-    SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    SAMPI_SKIPPED_OPENAI ";tools;verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
     "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
     "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
     "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
@@ -236,19 +260,35 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
+/* How a program reads a request. */
+enum {
+    SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
+    SAMPI_PEER_WRAPS = 2,    /* of a whole number 32 bits count */
+    SAMPI_PEER_DOUBLES = 4,  /* a whole number is the nearest double first */
+    SAMPI_PEER_SINGLES = 8,  /* others are the nearest float before their range is looked at */
+    SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
+    SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
+    SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
+    SAMPI_PEER_SAMPLES = 128 /* unless told */
+};
+
 typedef struct sampi_peer {
     const sampi_peer_field *fields; /* up to one without name and param */
     const char *order, *skipped;    /* with ; between */
-    bool samples;                   /* unless told */
+    int reads;                      /* SAMPI_PEER_CUTS ... */
 } sampi_peer;
 
 static const sampi_peer SAMPI_PEERS[] = {
-    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
-    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, SAMPI_PEER_SAMPLES },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_TRUTHS | SAMPI_PEER_SPELT },
     { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
-      SAMPI_SKIPPED_TRANSFORMERS, false },
-    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
-    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
+      SAMPI_SKIPPED_TRANSFORMERS, 0 },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_SINGLES | SAMPI_PEER_TRUTHS },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
+      SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
+          SAMPI_PEER_FOLDS },
 };
 /* clang-format on */
 

@@ -26,43 +26,183 @@ static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t strin
     return ask->doc->bytes + ask->doc->strings[string].at;
 }
 
-/* The number that a node is, as the nearest float. */
-static SAMPI_COLD int sampi_ask_float(const sampi_ask *ask, int32_t node, float *x)
-{
-    const char *text = ask->doc->source + sampi_ask_node(ask, node)->at;
-    return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NUMBER ? sampi_read_float(&text, x) : SAMP_E_FORMAT;
-}
+/* A number as it is written: digits 10^power, and `rest` of it below. */
+typedef struct sampi_written {
+    uint64_t digits;
+    int64_t power;
+    bool negative, rest, plain; /* plain: neither a point nor a power of ten is written */
+} sampi_written;
 
-/* A whole number up to `most` at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
-static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most, int64_t *x)
+static SAMPI_COLD int sampi_read_written(const char *t, const char *end, sampi_written *w)
 {
-    const char *end = text + n;
-    uint64_t size = 0;
-    bool negative = n && sampi_read_sign(&text);
-    int status = text < end ? sampi_read_digits(&text, negative ? (uint64_t)1 << 63 : most, &size) : SAMP_E_FORMAT;
-    if (text < end && *text == '.')
-        for (text++; text < end && *text == '0'; text++) {
+    int64_t point = 0, power = 0;
+    bool full = false, any = false, down = false;
+    memset(w, 0, sizeof *w);
+    if (t < end && (*t == '-' || *t == '+')) w->negative = *t++ == '-';
+    for (; t < end && (sampi_is_digit(*t) || (*t == '.' && !point)); t++) {
+        uint64_t digit = (uint64_t)(unsigned char)*t - '0';
+        if (*t == '.') {
+            point = 1;
+            continue;
         }
-    if (text != end) return SAMP_E_FORMAT;
-    *x = (int64_t)(negative ? 0 - size : size);
-    return status;
+        any = true;
+        full = full || w->digits > (UINT64_MAX - digit) / 10;
+        if (!full) w->digits = 10 * w->digits + digit;
+        if (full) w->rest = w->rest || digit;
+        w->power += full ? 1 - point : -point;
+    }
+    w->plain = !point;
+    if (any && t < end && (*t | 0x20) == 'e') {
+        w->plain = any = false;
+        t++;
+        if (t < end && (*t == '-' || *t == '+')) down = *t++ == '-';
+        for (; t < end && sampi_is_digit(*t); t++, any = true)
+            if (power < (int64_t)1 << 40) power = 10 * power + (*t - '0');
+        w->power += down ? -power : power;
+    }
+    return any && t == end ? SAMP_OK : SAMP_E_FORMAT;
 }
 
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, uint64_t most, int64_t *x)
+/* A number m 2^power on the way to a double: the top bit of m is set, and `rest` is below. */
+typedef struct sampi_wide {
+    uint64_t m;
+    int power;
+    bool rest;
+} sampi_wide;
+
+/* Times 10^k, k from -9 to 9 and not 0. The product, or quotient, is hi 2^32 + lo, of which the upper 64 bits stay. */
+static SAMPI_COLD void sampi_wide_scale(sampi_wide *w, int k)
+{
+    uint64_t p = 1, hi, lo;
+    for (int i = k < 0 ? -k : k; i > 0; i--) p *= 10;
+    if (k > 0) {
+        lo = (w->m & UINT32_MAX) * p;
+        hi = (w->m >> 32) * p + (lo >> 32);
+        lo &= UINT32_MAX;
+    } else {
+        uint64_t left = (w->m % p) << 32;
+        hi = w->m / p;
+        lo = left / p;
+        w->rest = w->rest || left % p;
+        w->power -= 32;
+    }
+    int n = 32 - sampi_empty_bits(hi);
+    w->m = hi << (32 - n) | lo >> n;
+    w->rest = w->rest || (lo & (((uint64_t)1 << n) - 1));
+    w->power += n;
+}
+
+/* The nearest double: exactly that up to 10^9 and down to 10^-9 of nineteen digits, and but for ties beyond. A double
+   below 2^-958 is told from 0, no more. */
+static SAMPI_COLD int sampi_written_double(const sampi_written *w, double *x)
+{
+    int64_t k = w->power;
+    *x = 0.0;
+    if (!w->digits || k < -400) return SAMP_OK;
+    if (k > 400) return SAMP_E_RANGE;
+    int empty = sampi_empty_bits(w->digits);
+    sampi_wide y = { w->digits << empty, -empty, w->rest };
+    for (int step; k; k -= step) {
+        step = k > 9 ? 9 : k < -9 ? -9 : (int)k;
+        sampi_wide_scale(&y, step);
+    }
+    if (y.power > 1023 - 64 + 1) return SAMP_E_RANGE;
+    uint32_t low = y.m & 2047;
+    y.m = (y.m >> 11) + (low > 1024 || (low == 1024 && (y.rest || (y.m >> 11 & 1))));
+    if (y.power >= -1022)
+        *x = (double)y.m * sampi_from_bits((uint64_t)(1023 + 11 + y.power) << 52);
+    else if (y.power > -1075 - 64)
+        *x = DBL_MIN;
+    if (*x > DBL_MAX) return SAMP_E_RANGE;
+    if (w->negative) *x = -*x;
+    return SAMP_OK;
+}
+
+/* The number that a node is, or is as good as there. */
+static SAMPI_COLD int sampi_ask_written(const sampi_ask *ask, int32_t node, bool whole, sampi_written *w)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    if (v->kind != SAMPI_JSON_NUMBER) return SAMP_E_FORMAT;
-    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, most, x);
+    int reads = ask->peer->reads;
+    size_t n = 0;
+    memset(w, 0, sizeof *w);
+    if ((v->kind == SAMPI_JSON_TRUE || v->kind == SAMPI_JSON_FALSE) && (reads & SAMPI_PEER_TRUTHS)) {
+        w->digits = v->kind == SAMPI_JSON_TRUE;
+        w->plain = true;
+        return SAMP_OK;
+    }
+    bool spelt = v->kind == SAMPI_JSON_STRING && (reads & SAMPI_PEER_SPELT);
+    if (v->kind != SAMPI_JSON_NUMBER && !spelt) return SAMP_E_FORMAT;
+    const char *text = sampi_ask_text(ask, v->text, &n);
+    for (; spelt && n && *text == ' '; n--) text++;
+    while (spelt && n && text[n - 1] == ' ') n--;
+    for (size_t i = 0; spelt && whole && i < n; i++)
+        if ((text[i] | 0x20) == 'e') return SAMP_E_FORMAT;
+    return sampi_read_written(text, text + n, w);
+}
+
+static SAMPI_COLD int sampi_ask_double(const sampi_ask *ask, int32_t node, double *x)
+{
+    sampi_written w;
+    int status = sampi_ask_written(ask, node, false, &w);
+    return status ? status : sampi_written_double(&w, x);
+}
+
+/* The whole number that a node is: *size, or below 0. What a program makes of one that it keeps in 32 bits, and that is
+   written as another, differs by machine if it is none of the `bits` it has. */
+static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, bool *negative, uint64_t *size)
+{
+    sampi_written w;
+    double x = 0.0, least = -9223372036854775808.0, most = 9223372036854775808.0;
+    int reads = ask->peer->reads, status = sampi_ask_written(ask, node, true, &w);
+    *negative = w.negative;
+    *size = w.digits;
+    if (status || (w.plain && !w.power && !(reads & SAMPI_PEER_DOUBLES))) return status;
+    status = sampi_written_double(&w, &x);
+    if (status) return status;
+    if ((reads & SAMPI_PEER_WRAPS) && !(reads & SAMPI_PEER_DOUBLES)) least = INT32_MIN, most = 2147483648.0;
+    if (x < least || x >= most) return SAMP_E_RANGE;
+    *size = (uint64_t)(x < 0.0 ? -x : x);
+    if ((double)*size != (x < 0.0 ? -x : x) && !(reads & SAMPI_PEER_CUTS)) return SAMP_E_FORMAT;
+    return SAMP_OK;
 }
 
 /* The end of a row's range that a number is moved to, if it is outside; or a status. */
 static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
 {
-    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo;
+    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo, clamps = f->how & SAMPI_PEER_CLAMPS;
     if (!below && *x <= f->hi) return SAMP_OK;
-    if (f->how & SAMPI_PEER_RETURNS) *text = f->usual;
-    if (f->how & SAMPI_PEER_CLAMPS) *x = below ? f->lo : f->hi;
-    return f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS) ? SAMP_OK : SAMP_E_RANGE;
+    if ((f->how & SAMPI_PEER_RETURNS) && (!clamps || *x == f->lo)) *text = f->usual;
+    if (clamps) *x = below ? f->lo : f->hi;
+    if (f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS)) return SAMP_OK;
+    return f->how & SAMPI_PEER_OURS ? SAMP_E_UNSUPPORTED : SAMP_E_RANGE;
+}
+
+/* The number for a member that is none of the whole ones. */
+static SAMPI_COLD int sampi_ask_real(const sampi_ask *ask, int32_t node, double *x)
+{
+    int reads = ask->peer->reads, status = sampi_ask_double(ask, node, x);
+    if (!status && (reads & SAMPI_PEER_SINGLES)) {
+        bool beyond = *x > SAMPI_MOST || *x < -SAMPI_MOST;
+        if (beyond && (reads & SAMPI_PEER_DOUBLES)) return SAMP_E_RANGE; /* no JSON of Go's has such a float */
+        *x = !beyond ? (double)(float)*x : *x > 0.0 ? (double)INFINITY : -(double)INFINITY;
+    }
+    return status;
+}
+
+/* ... and for one of them. */
+static SAMPI_COLD int sampi_ask_count(const sampi_ask *ask, int32_t node, double *x)
+{
+    bool negative;
+    uint64_t size;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (status) return status;
+    if (ask->peer->reads & SAMPI_PEER_WRAPS) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = size >> 31;
+        if (negative) size = ((uint64_t)1 << 32) - size;
+    }
+    *x = negative ? -(double)size : (double)size;
+    return SAMP_OK;
 }
 
 /* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
@@ -71,54 +211,93 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     const sampi_field *field = sampi_field_named(f->param);
     void *to = (char *)&ask->to->params + field->from;
     const char *usual = NULL;
-    bool whole = field->type != SAMPI_FLOAT;
-    int64_t n = 0;
-    float read = 0.0f;
-    int status = whole ? sampi_ask_whole(ask, node, INT32_MAX, &n) : sampi_ask_float(ask, node, &read);
-    double x = whole ? (double)n : (double)read;
+    double x = 0.0;
+    int status = field->type == SAMPI_FLOAT ? sampi_ask_real(ask, node, &x) : sampi_ask_count(ask, node, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
     if (usual) return sampi_set_field(&ask->to->params, field, usual);
     if (f->means == SAMPI_PEER_HEAT) x = x > 0.0 && x < 0.01 ? 0.01 : x;
-    if ((field->how & SAMPI_OPEN) && x == 0.0) x = (double)FLT_MIN;
-    if (field->type == SAMPI_FLOAT)
-        *(float *)to = (float)x;
-    else if (field->type == SAMPI_INT32)
-        *(int32_t *)to = (int32_t)x;
-    else
+    if (field->type == SAMPI_FLOAT) {
+        float value = (float)x;
+        *(float *)to = (field->how & SAMPI_OPEN) && value == 0.0f ? FLT_MIN : value;
+    } else if (field->type == SAMPI_INT32) {
+        *(int32_t *)to = x > INT32_MAX ? INT32_MAX : (int32_t)x;
+    } else {
         *(size_t *)to = (size_t)x;
+    }
     return SAMP_OK;
 }
 
+/* 64 bits of it, or 32 where no more count. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
-    int64_t x = 0;
-    int status = sampi_ask_whole(ask, node, UINT64_MAX, &x);
+    bool negative, narrow = f->how & SAMPI_PEER_32_BITS;
+    uint64_t size, most = (uint64_t)INT64_MAX;
+    int status = sampi_ask_whole(ask, node, &negative, &size);
+    if (!status && size > most + negative && (!narrow || negative)) status = SAMP_E_RANGE;
     if (status) return sampi_ask_bad(ask, node, status);
-    if (f->how & SAMPI_PEER_32_BITS) x = (uint32_t)x == UINT32_MAX ? -1 : (int64_t)(uint32_t)x;
-    ask->out->seeded = x != -1 || f->lo != -1.0;
-    if (ask->out->seeded) ask->to->params.seed = (uint64_t)x;
+    if (negative) size = 0 - size;
+    bool none = narrow ? (uint32_t)size == UINT32_MAX : size == UINT64_MAX && f->lo == -1.0;
+    ask->out->seeded = !none;
+    if (!none) ask->to->params.seed = narrow ? (uint32_t)size : size;
     return SAMP_OK;
 }
 
-/* The token that a name or a number is. A text in place of a number would have to be tokenised, which llama-server
-   does. */
+/* The number that a name [n] is to Python's int(), or to C's strtol() of 64 bits. */
+static SAMPI_COLD int sampi_ask_digits(const char *t, size_t n, bool c, bool *negative, uint64_t *size)
+{
+    const char *blank = c ? " \t\n\v\f\r" : " \t\n\v\f\r\x1c\x1d\x1e\x1f";
+    const char *end = c ? t : t + n;
+    while (c && end < t + n && *end) end++; /* a text of C's ends at a 0 */
+    *negative = false;
+    *size = 0;
+    if (c && t == end) return SAMP_OK; /* "" is 0 to it */
+    while (t < end && *t && strchr(blank, *t)) t++;
+    while (!c && end > t && end[-1] && strchr(blank, end[-1])) end--;
+    if (t < end && (*t == '-' || *t == '+')) *negative = *t++ == '-';
+    const char *from = t;
+    for (; t < end; t++) {
+        bool between = !c && *t == '_' && t > from && t[-1] != '_' && t + 1 < end;
+        if (!sampi_is_digit(*t) && !between) break;
+        if (between) continue;
+        uint64_t digit = (uint64_t)(*t - '0'), most = (uint64_t)INT64_MAX + *negative;
+        *size = *size > (most - digit) / 10 ? most : 10 * *size + digit;
+    }
+    bool whole = t > from && t == end && (c || t - from <= 4300); /* more digits are an error of Python's */
+    return whole ? SAMP_OK : c ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
+}
+
+/* The token that an entry of a list stands for, as a name or as a node; none: the program drops the entry. */
 static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
                                       samp_token *token)
 {
-    char digits[24];
-    int64_t x = 0;
-    size_t n = 0;
-    int status = SAMP_OK;
-    const char *text = name < 0 ? NULL : sampi_ask_text(ask, name, &n);
-    if (n >= sizeof digits) return f->how & SAMPI_PEER_PAIRS ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
-    if (n) memcpy(digits, text, n);
-    digits[n] = 0;
-    status = name < 0 ? sampi_ask_whole(ask, node, INT32_MAX, &x) : sampi_ask_digits(digits, n, INT32_MAX, &x);
-    if (status == SAMP_E_FORMAT && (f->how & SAMPI_PEER_PAIRS)) return SAMP_E_UNSUPPORTED;
-    if (!status && x < 0) status = SAMP_E_RANGE;
-    *token = (samp_token)x;
-    return status;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, drops = pairs || f->means == SAMPI_PEER_BAN;
+    const int32_t n_vocab = ask->to->params.n_vocab;
+    sampi_written w;
+    bool negative;
+    uint64_t size;
+    size_t n;
+    int status;
+    if (name >= 0) {
+        const char *text = sampi_ask_text(ask, name, &n);
+        status = sampi_ask_digits(text, n, pairs, &negative, &size);
+    } else if (pairs && sampi_ask_node(ask, node)->kind == SAMPI_JSON_STRING) {
+        return SAMP_E_UNSUPPORTED; /* it would have to be tokenised, which llama-server does */
+    } else if (pairs && (sampi_ask_written(ask, node, true, &w) || !w.plain || w.power)) {
+        *token = -1;
+        return SAMP_OK;
+    } else {
+        status = sampi_ask_whole(ask, node, &negative, &size);
+    }
+    if (status) return status;
+    if (pairs) {
+        size = (uint32_t)(negative ? 0 - size : size);
+        negative = false;
+    }
+    bool none = (negative && size) || size > INT32_MAX;
+    if (drops && n_vocab > 0) none = none || size >= (uint64_t)n_vocab;
+    *token = none ? -1 : (samp_token)size;
+    return none && !drops ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
@@ -126,71 +305,100 @@ static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const s
                                      samp_logit_bias *out)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
+    const bool pairs = f->how & SAMPI_PEER_PAIRS;
     int32_t id = node, value = node;
     const char *usual = NULL;
-    if (f->means != SAMPI_PEER_BAN && v->name < 0) {
-        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_E_FORMAT;
+    double x = 0.0;
+    out->token = -1;
+    out->bias = -INFINITY;
+    if (f->means == SAMPI_PEER_BAN) return sampi_ask_token(ask, f, -1, node, &out->token);
+    if (v->name < 0) {
+        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_OK;
         id = v->first;
         value = v->last;
     }
+    uint8_t kind = sampi_ask_node(ask, value)->kind;
+    if (pairs && kind != SAMPI_JSON_FALSE && kind != SAMPI_JSON_NUMBER) return SAMP_OK;
     int status = sampi_ask_token(ask, f, v->name, id, &out->token);
-    bool ban = (f->how & SAMPI_PEER_PAIRS) && sampi_ask_node(ask, value)->kind == SAMPI_JSON_FALSE;
-    out->bias = -INFINITY;
-    if (status || ban || f->means == SAMPI_PEER_BAN) return status;
-    status = sampi_ask_float(ask, value, &out->bias);
-    double x = (double)out->bias;
+    if (status || (pairs && kind == SAMPI_JSON_FALSE)) return status;
+    status = sampi_ask_real(ask, value, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
-    out->bias = (float)x;
+    out->bias = status ? 0.0f : (float)x;
     return status;
+}
+
+/* Names that are written in several ways are one token to Python: its last bias counts. -> how many are left, or -1 */
+static SAMPI_COLD int32_t sampi_ask_last(const samp_params *p, samp_logit_bias *list, int32_t n)
+{
+    const size_t size = ((size_t)p->n_vocab + 31) / 32 * sizeof(uint32_t);
+    uint32_t *seen = (uint32_t *)SAMP_MALLOC(size);
+    int32_t to = n;
+    if (!seen) return -1;
+    memset(seen, 0, size);
+    for (int32_t i = n; i-- > 0;) {
+        uint32_t token = (uint32_t)list[i].token, bit = (uint32_t)1 << token % 32;
+        if (seen[token / 32] & bit) continue;
+        seen[token / 32] |= bit;
+        list[--to] = list[i];
+    }
+    memmove(list, list + to, (size_t)(n - to) * sizeof *list);
+    SAMP_FREE(seen);
+    return n - to;
 }
 
 static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    bool pairs = f->means == SAMPI_PEER_BAN || (f->how & SAMPI_PEER_PAIRS);
+    samp_params *p = &ask->to->params;
+    const bool pairs = f->how & SAMPI_PEER_PAIRS, bans = f->means == SAMPI_PEER_BAN;
+    const bool list_or_object = v->kind == SAMPI_JSON_OBJECT || v->kind == SAMPI_JSON_ARRAY;
+    bool inside = true; /* the vocabulary */
+    int32_t n = 0;
     int status = SAMP_OK;
-    if (v->kind != SAMPI_JSON_OBJECT && !(pairs && v->kind == SAMPI_JSON_ARRAY))
+    if (pairs && !list_or_object) return SAMP_OK; /* to llama-server it is as good as absent */
+    if (!pairs && v->kind != (bans ? SAMPI_JSON_ARRAY : SAMPI_JSON_OBJECT))
         return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
-    if (f->means == SAMPI_PEER_BAN && v->kind == SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
     if (v->n == 0) return SAMP_OK;
     samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
     if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
-    ask->to->params.logit_bias = list; /* the settings' from now on */
-    for (int32_t entry = v->first, n = 0; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next, n++) {
+    p->logit_bias = list; /* the settings' from now on */
+    for (int32_t entry = v->first; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next) {
         status = sampi_ask_bias(ask, entry, f, &list[n]);
         if (status == SAMP_E_UNSUPPORTED)
             sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
         else if (status)
             sampi_ask_bad(ask, entry, status);
-        ask->to->params.n_logit_bias = n + 1;
+        inside = inside && list[n].token < p->n_vocab;
+        n += list[n].token != -1;
     }
-    return status;
+    if (status) return status;
+    if (!pairs && !bans && inside) n = sampi_ask_last(p, list, n);
+    if (n < 0) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    p->n_logit_bias = n;
+    return SAMP_OK;
 }
 
-/* A list of texts in one block, as settings have it: the pointers first. A text with a 0 within would be cut. */
+/* A list of texts in one block, as settings have it: the pointers first. Each ends where a 0 is in it, as it does
+   there, and what is empty then is left out. */
 static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
-    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n;
+    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n, k = 0;
     int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
     for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
         if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
-        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
-        bool whole = n > 0;
-        for (size_t k = 0; k < n; k++) whole = whole && text[k];
-        if (!whole) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
-        bytes += n + 1;
+        bytes += (size_t)ask->doc->strings[sampi_ask_node(ask, i)->text].n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
     if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
     char *to = (char *)(list + v->n + 1);
-    size_t k = 0;
     for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
         const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
         memcpy(to, text, n);
         to[n] = 0;
+        if (!*to) continue;
         list[k++] = to;
-        to += n + 1;
+        to += strlen(to) + 1;
     }
     list[k] = NULL;
     ask->to->params.dry_breakers = list;

@@ -47,6 +47,23 @@ static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi
     if (!sampi_decimal_read(x, node, d)) sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
 }
 
+/* The value of a keyword that counts, a whole number and not negative, however it is written; `absent` if it is not
+   there. What is larger than any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
+{
+    int32_t node = sampi_keyword(x, schema, key);
+    if (node < 0) return absent;
+    sampi_decimal d;
+    const bool read = sampi_decimal_read(x, node, &d);
+    if (!read && d.n == (int32_t)sizeof d.d) return sampi_schema_decimal(x, node, &d), absent;
+    if (d.negative || d.n > d.point) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    int64_t value = 0;
+    for (int32_t i = 0; i < d.point && value < INT32_MAX; i++) value = value * 10 + (i < d.n ? d.d[i] - '0' : 0);
+    if (value < INT32_MAX) return (int32_t)value;
+    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
+    return INT32_MAX;
+}
+
 /* Its digits as they are written: before the point at least one, behind it as many as there must be. */
 static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
 static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }

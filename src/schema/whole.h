@@ -87,12 +87,25 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
     static const struct {
         sampi_schema_key key;
         int draft;
-    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
-                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
-                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
-                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    } later[] = { { SAMPI_KEY_CONST, 6 },
+                  { SAMPI_KEY_CONTAINS, 6 },
+                  { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },
+                  { SAMPI_KEY_PREFIX_ITEMS, 8 },
+                  { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 },
+                  { SAMPI_KEY_MAX_CONTAINS, 8 },
+                  { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },
+                  { SAMPI_KEY_RECURSIVE_REF, 8 },
+                  { SAMPI_KEY_UNEVALUATED_ITEMS, 8 },
+                  { SAMPI_KEY_UNEVALUATED_PROPERTIES, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
+        int32_t *key = &x->key[later[i].key];
+        if (x->draft >= later[i].draft || *key < 0) continue;
+        x->key_of[*key] = 0;
+        *key = -1;
+    }
     return x->status;
 }
 

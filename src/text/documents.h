@@ -42,7 +42,7 @@ static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t 
     if (status) return status;
     const unsigned char *bytes = (const unsigned char *)text;
     sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
-    sampi_json_value(&r, -1, -1);
+    sampi_json_values(&r);
     sampi_json_space(&r);
     if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
     if (r.status) {

@@ -54,38 +54,6 @@ static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t
     return NULL;
 }
 
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
-
-/* What stands between the brackets of an array or an object, and the closing one. */
-static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
-{
-    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
-    char close = object ? '}' : ']';
-    r->at++;
-    if (sampi_json_next(r, close)) return;
-    do {
-        int32_t name = -1;
-        sampi_json_space(r);
-        if (object) {
-            const unsigned char *at = r->at;
-            if (r->at >= r->end || *r->at != '"')
-                sampi_json_wrong(r, "expected a member's name in quotes");
-            else
-                name = sampi_json_text(r);
-            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
-            if (!r->status && (!slot || *slot >= 0)) {
-                r->at = at;
-                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
-            }
-            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
-            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
-        }
-        if (!r->status) sampi_json_value(r, node, name);
-    } while (!r->status && sampi_json_next(r, ','));
-    if (!r->status && !sampi_json_next(r, close))
-        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
-}
-
 /* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
@@ -95,8 +63,8 @@ static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
     return true;
 }
 
-/* A value and all in it: the number of its node. */
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+/* A value: its node. Of an array or an object only what is before the first child; *inside: there is one. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name, bool *inside)
 {
     sampi_json *doc = r->doc;
     sampi_json_space(r);
@@ -108,6 +76,7 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     v->next = v->first = v->last = v->text = -1;
     v->n = 0;
     v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    *inside = false;
     if (parent >= 0) {
         sampi_json_node *above = &doc->nodes[parent];
         *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
@@ -115,12 +84,11 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     }
     if (c == '{' || c == '[') {
         v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
-        if (++r->depth > SAMPI_JSON_DEPTH) {
+        r->at++;
+        if (r->depth == SAMPI_JSON_DEPTH)
             r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
-            return -1;
-        }
-        sampi_json_children(r, node);
-        r->depth--;
+        else
+            *inside = !sampi_json_next(r, c == '{' ? '}' : ']');
     } else if (c == '"') {
         v->kind = SAMPI_JSON_STRING;
         v->text = sampi_json_text(r);
@@ -136,4 +104,48 @@ static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent,
     else
         sampi_json_wrong(r, "expected a value");
     return node;
+}
+
+/* The name of the next member of an object, and its colon. */
+static SAMPI_COLD int32_t sampi_json_name(sampi_json_reader *r, int32_t object)
+{
+    sampi_json_space(r);
+    const unsigned char *at = r->at;
+    if (r->at >= r->end || *r->at != '"') return sampi_json_wrong(r, "expected a member's name in quotes");
+    int32_t name = sampi_json_text(r);
+    int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, object, name);
+    if (r->status) return -1;
+    if (!slot || *slot >= 0) {
+        r->at = at;
+        return sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+    }
+    if (!sampi_json_next(r, ':')) return sampi_json_wrong(r, "expected a colon");
+    *slot = r->doc->n_nodes; /* what the member will be */
+    return name;
+}
+
+/* A value and all in it. Where it is inside of something, the nodes' parents tell the way out. */
+static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
+{
+    const sampi_json_node *nodes = r->doc->nodes;
+    bool inside;
+    int32_t node = sampi_json_value(r, -1, -1, &inside);
+    if (!inside) return;
+    for (r->depth = 1; r->depth > 0 && !r->status;) { /* before a child of node */
+        const bool object = nodes[node].kind == SAMPI_JSON_OBJECT;
+        int32_t name = object ? sampi_json_name(r, node) : -1, child;
+        if (r->status) return;
+        child = sampi_json_value(r, node, name, &inside);
+        if (inside) {
+            node = child;
+            r->depth++;
+        }
+        while (!inside && r->depth > 0 && !r->status && !sampi_json_next(r, ',')) {
+            const bool closes = nodes[node].kind == SAMPI_JSON_OBJECT;
+            if (!sampi_json_next(r, closes ? '}' : ']'))
+                sampi_json_wrong(r, closes ? "expected a comma or }" : "expected a comma or ]");
+            node = nodes[node].parent;
+            r->depth--;
+        }
+    }
 }

@@ -22,7 +22,8 @@ int main()
         std::printf("no device\n");
         return 77;
     }
-    if (cudaFree(0) != cudaSuccess || cudaMalloc(&x, n * sizeof *x) != cudaSuccess) return 1;
+    if (cudaSetDevice(0) != cudaSuccess || cudaFree(0) != cudaSuccess) return 1; /* libgomp takes this context */
+    if (cudaMalloc(&x, n * sizeof *x) != cudaSuccess) return 1;
     make_logits<<<(n + 255) / 256, 256>>>(x, n);
     std::vector<float> copy(n);
     if (cudaMemcpy(copy.data(), x, n * sizeof *x, cudaMemcpyDeviceToHost) != cudaSuccess) return 1;

@@ -469,8 +469,8 @@ static bool smallest_shapes(void)
             for (size_t r = 0; r < l.n_rows; r++) {
                 samp_sampler *chain = samp_chain_init();
                 if (kind / N_KINDS == 1) samp_chain_add(chain, samp_init_temp(0.7f));
-                samp_chain_add(chain, make_kind(&s, kind % N_KINDS, l.n_vocab));
-                if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f));
+                if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f)); /* behind, also if it selects */
+                samp_chain_insert(chain, kind / N_KINDS == 1, make_kind(&s, kind % N_KINDS, l.n_vocab));
                 if (kind % N_KINDS < N_STAGES) samp_chain_add(chain, samp_init_dist(r));
                 t.steps[r] = chain;
                 t.fast[r] = samp_clone(chain);

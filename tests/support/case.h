@@ -673,6 +673,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
     samp_sampler *chain = samp_chain_init();
     size_t count = below(s, depth ? 4 : 8);
     bool customs = percent(s, 25);
+    samp_set_rng(chain, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
     for (size_t i = 0; i < count; i++) {
         ADD_CONSTRAINT(chain, s, n, 15);
         if (depth < 2 && percent(s, 8))
@@ -683,6 +684,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
             samp_chain_add(chain, make_kind(s, make_stage(s), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
+    samp_set_rng(chain, SAMP_RNG_PHILOX);
     return chain;
 }
 

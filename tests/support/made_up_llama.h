@@ -122,12 +122,13 @@ int32_t llama_token_to_piece(const struct llama_vocab *vocab, llama_token token,
     return n;
 }
 
-/* A token for each letter: 1, 2, ... */
+/* A token for each letter: 1, 2, ...; and if control tokens are asked for, "<def>" is the last word. */
 int32_t llama_tokenize(const struct llama_vocab *vocab, const char *text, int32_t text_len, llama_token *tokens,
                        int32_t n_tokens_max, bool add_special, bool parse_special)
 {
     llama_must(vocab == &words.vocab);
-    llama_must(!add_special && !parse_special);
+    llama_must(!add_special && n_tokens_max > 0);
+    if (parse_special && text_len == 5 && memcmp(text, "<def>", 5) == 0) return tokens[0] = 5, 1;
     if (text_len > n_tokens_max) return -text_len;
     for (int32_t i = 0; i < text_len; i++) tokens[i] = text[i] - 'a' + 1;
     return text_len;

@@ -92,7 +92,7 @@ cp "$dir/late_drafts.c" "$dir/late_drafts.cpp"
 cp "$dir/late_constraints.c" "$dir/late_constraints.cpp"
 cp "$dir/llama.c" "$dir/llama.cpp"
 
-warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Werror -I."
+warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wconversion -Wsign-conversion -Werror -I."
 private() { # the same: a copy of one file's own, behind what build has made
     # shellcheck disable=SC2086
     "$1" -std="$2" $warn -O0 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"

@@ -1235,6 +1235,33 @@ static bool rank_behind_a_cut(void)
     return true;
 }
 
+/* How far the log-probability of a p near 1 is off: what the contract says, of short rows and long ones. */
+static bool logprobs_near_one(void)
+{
+    enum { MOST = 20000 };
+    static float x[MOST];
+    for (size_t n = 2; n <= MOST; n = n * 3 + 1)
+        for (int k = 0; k < 400; k++) {
+            source s = source_seed((uint64_t)k);
+            samp_sampler *chain = chain_of(samp_init_top_k(0), samp_init_temp(1.0f), samp_init_greedy());
+            samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 } };
+            samp_logits logits = { .data = x, .n_rows = 1, .n_vocab = n, .logprobs = &lp };
+            samp_token token = -1;
+            long double rest = 0.0L;
+            x[0] = 20.0f;
+            for (size_t i = 1; i < n; i++) x[i] = 20.0f - 5.0f - 0.1f * (float)k - coarse(&s);
+            for (size_t i = 1; i < n; i++) rest += expl((long double)x[i] - (long double)x[0]);
+            CHECK(samp_sample_batch(&chain, &logits, &token) == SAMP_OK && token == 0);
+            samp_free(chain);
+            long double want = -log1pl(rest), got = (long double)lp.raw.chosen.logprob;
+            long double half = fabsl(want) * 5.97e-8L, whole = 1e-12L + (long double)n * 4.5475e-13L;
+            if (fabsl(got - want) > half + whole)
+                return failed(__LINE__, "n %zu: %.9Lg, wanted %.12Lg", n, got, want);
+            CHECK(lp.raw.chosen.logprob <= 0.0f && lp.processed.chosen.logprob <= 0.0f);
+        }
+    return true;
+}
+
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
@@ -1247,6 +1274,7 @@ static bool rank_behind_a_cut(void)
     X(masked_in_a_cut_row)                                                                                           \
     X(f64_rounds)                                                                                                    \
     X(rank_behind_a_cut)                                                                                             \
+    X(logprobs_near_one)                                                                                             \
     X(every_pattern)                                                                                                 \
     X(every_element)                                                                                                 \
     X(random_batches)                                                                                                \

@@ -162,10 +162,10 @@ static void test_members(void **state)
     assert_true(samp_chain_get(chain, 0) == a);
     assert_true(samp_chain_get(chain, 1) == c);
     assert_text(samp_name(samp_chain_get(chain, 1)), "dist");
-    assert_ok(samp_chain_add(chain, b)); /* back, at the end */
-    assert_true(samp_chain_get(chain, 2) == b);
-    assert_true(samp_chain_remove(chain, 0) == a);
-    assert_true(samp_chain_remove(chain, 1) == b);
+    assert_ok(samp_chain_insert(chain, 0, b)); /* back, in front */
+    assert_true(samp_chain_get(chain, 0) == b);
+    assert_true(samp_chain_remove(chain, 1) == a);
+    assert_true(samp_chain_remove(chain, 0) == b);
     assert_true(samp_chain_remove(chain, 0) == c);
     assert_num(samp_chain_n(chain), 0);
     samp_free(chain);
@@ -179,6 +179,104 @@ static void test_members(void **state)
 }
 
 /* Once only, and no cycles: refused, and nothing has changed. */
+/* At each place of a chain; what is refused is freed, and the chain says so. */
+static void test_insert(void **state)
+{
+    (void)state;
+    source rng = source_stream(77);
+    for (int round = 0; round < 200; round++) {
+        samp_sampler *chain = samp_chain_init(), *want[40];
+        int32_t n = 0;
+        for (; n < 40; n++) {
+            int32_t i = (int32_t)below(&rng, (uint64_t)n + 1);
+            samp_sampler *s = below(&rng, 2) ? make_top_k() : make_custom();
+            memmove(want + i + 1, want + i, (size_t)(n - i) * sizeof *want);
+            want[i] = s;
+            assert_ok(samp_chain_insert(chain, i, s));
+        }
+        assert_num(samp_chain_n(chain), n);
+        for (int32_t i = 0; i < n; i++) assert_ptr_equal(samp_chain_get(chain, i), want[i]);
+        samp_free(chain);
+    }
+    static const int32_t out[] = { -1, 2, INT32_MIN, INT32_MAX };
+    for (size_t i = 0; i < TEST_COUNT(out); i++) {
+        samp_sampler *chain = samp_chain_init();
+        const char *field = NULL;
+        assert_ok(samp_chain_insert(chain, 0, make_temp()));
+        assert_status(samp_chain_insert(chain, out[i], make_top_k()), SAMP_E_RANGE);
+        assert_status(samp_status(chain, &field), SAMP_E_RANGE);
+        assert_text(field, "i");
+        assert_num(samp_chain_n(chain), 1);
+        samp_free(chain);
+    }
+    samp_sampler *dist = make_dist(), *chain = samp_chain_init(), *other = samp_chain_init(), *bad;
+    assert_status(samp_chain_insert(NULL, 0, make_top_k()), SAMP_E_NULL);
+    assert_status(samp_chain_insert(dist, 0, make_top_k()), SAMP_E_RANGE);
+    assert_ok(samp_chain_insert(chain, 0, dist));
+    assert_status(samp_chain_insert(other, 0, dist), SAMP_E_RANGE); /* in a chain */
+    assert_status(samp_chain_insert(chain, 0, chain), SAMP_E_RANGE);
+    assert_ok(samp_status(chain, NULL) | samp_status(other, NULL));
+    assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
+    bad = samp_init_top_p(2.0f, 1);
+    assert_status(samp_chain_insert(chain, 0, bad), SAMP_E_RANGE);
+    assert_ptr_equal(samp_chain_get(chain, 0), bad);
+    assert_status(samp_chain_insert(chain, 0, NULL), SAMP_E_NULL);
+    samp_free(chain);
+    samp_free(other);
+}
+
+/* Behind what selects nothing may cut; what is off, selects, or is the user's may stand there, and what is in front of
+   the chain in another one counts as well. Each chain draws, or is refused when it is made. */
+static void test_misplaced(void **state)
+{
+    (void)state;
+    enum { KEEPS = 8 };
+    static const maker keeps[KEEPS] = { make_dist,       make_greedy, make_mirostat, make_mirostat_v2,
+                                        make_adaptive_p, make_custom, NULL,          NULL };
+    float logits[N];
+    row(logits, 5);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t j = 0; j < TEST_COUNT(selectors); j++)
+            for (int nested = 0; nested < 4; nested++)
+                for (size_t k = 0; k < TEST_COUNT(stages) + KEEPS; k++) {
+                    samp_sampler *outer = samp_chain_init(), *inner = outer, *s;
+                    bool cuts = k < TEST_COUNT(stages);
+                    const char *field = NULL;
+                    assert_ok(samp_set_rng(outer, (samp_rng_kind)kind));
+                    assert_ok(samp_chain_add(outer, selectors[j]()));
+                    if (nested & 1) assert_ok(samp_chain_add(outer, inner = samp_chain_init()));
+                    if (k == TEST_COUNT(stages) + 6) {
+                        s = samp_init_top_p(1.0f, 1);
+                    } else if (k == TEST_COUNT(stages) + 7) {
+                        s = samp_chain_init();
+                    } else {
+                        s = cuts ? stages[k]() : keeps[k - TEST_COUNT(stages)]();
+                    }
+                    if (nested & 2) {
+                        samp_sampler *chain = samp_chain_init();
+                        assert_ok(samp_chain_add(chain, s));
+                        s = chain;
+                    }
+                    cuts = cuts && kind == SAMP_RNG_PHILOX;
+                    assert_status(samp_chain_add(inner, s), cuts ? SAMP_E_UNSUPPORTED : SAMP_OK);
+                    assert_status(samp_status(outer, &field), cuts ? SAMP_E_UNSUPPORTED : SAMP_OK);
+                    if (cuts) assert_text(field, "place");
+                    samp_token token = samp_sample(outer, logits, N);
+                    if (cuts)
+                        assert_status(token, SAMP_E_UNSUPPORTED);
+                    else if (kind == SAMP_RNG_PHILOX || k >= TEST_COUNT(stages)) /* else the index may be gone */
+                        assert_in_range(token, 0, N - 1);
+                    samp_free(outer);
+                }
+    samp_sampler *chain = samp_chain_init(); /* another one selects behind it */
+    assert_ok(samp_chain_add(chain, make_top_k()));
+    assert_ok(samp_chain_insert(chain, 0, make_greedy()));
+    assert_ok(samp_chain_add(chain, make_temp()));
+    assert_ok(samp_chain_add(chain, make_dist()));
+    assert_true(samp_sample(chain, logits, N) >= 0);
+    samp_free(chain);
+}
+
 static void test_no_cycles(void **state)
 {
     (void)state;
@@ -940,7 +1038,12 @@ static void test_sorted_is_not_believed(void **state)
             if (i / MAKERS != 1) assert_ok(samp_chain_add(s, samp_init_custom(&iface, &lies[lie])));
             assert_ok(samp_chain_add(s, last));
             if (i / MAKERS == 2) assert_ok(samp_set_rng(last, SAMP_RNG_PHILOX));
-            if (i / MAKERS == 3) assert_ok(samp_chain_add(s, samp_init_temp(0.7f)));
+            if (i / MAKERS == 3) { /* behind what selects it stands only if it was there first */
+                int32_t at = samp_chain_n(s) - 1;
+                assert_ptr_equal(samp_chain_remove(s, at), last);
+                assert_ok(samp_chain_add(s, samp_init_temp(0.7f)));
+                assert_ok(samp_chain_insert(s, at, last));
+            }
             for (int k = 0; k < MAKERS; k++)
                 if (made[k] != last) samp_free(made[k]);
             samp_token_data_array cur = test_array(data[lie], logits, 50);
@@ -1374,6 +1477,8 @@ int main(void)
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_two_of_a_kind),
         cmocka_unit_test(test_members),
+        cmocka_unit_test(test_insert),
+        cmocka_unit_test(test_misplaced),
         cmocka_unit_test(test_no_cycles),
         cmocka_unit_test(test_not_a_chain),
         cmocka_unit_test(test_custom),

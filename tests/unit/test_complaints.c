@@ -79,14 +79,21 @@ static void nan_is_no_token(void **state)
     }
 }
 
-/* A truncation behind what selects is a status. */
+/* A truncation behind what selects is a status, at the adding and at each draw, with a text that says what to do. */
 static void truncation_behind_the_selector_is_a_status(void **state)
 {
     (void)state;
     float row[N];
     test_row(row, N, 3, 2.0, 3);
     for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
-        samp_sampler *s = two(selectors[k](), samp_init_top_k(5));
+        samp_sampler *s = samp_chain_init();
+        const char *field = NULL;
+        char text[128];
+        assert_ok(samp_chain_add(s, selectors[k]()));
+        assert_status(samp_chain_add(s, samp_init_top_k(5)), SAMP_E_UNSUPPORTED);
+        assert_status(samp_status(s, &field), SAMP_E_UNSUPPORTED);
+        samp_error_text(SAMP_E_UNSUPPORTED, field, text, sizeof text);
+        assert_non_null(strstr(text, "put it in front, with samp_chain_insert"));
         assert_status(samp_sample(s, row, N), SAMP_E_UNSUPPORTED);
         samp_free(s);
     }
@@ -358,7 +365,7 @@ static void no_setting_is_ignored(void **state)
     const char *field = NULL;
     samp_settings *settings = samp_settings_new();
     assert_ok(samp_settings_set(settings, "penalty_present", "100", NULL));
-    assert_status(samp_settings_set(settings, "repeat_penalty", "1.1", &field), SAMP_E_UNSUPPORTED);
+    assert_status(samp_settings_set(settings, "repeat_penalty", "1.1", &field), SAMP_E_NAME);
     assert_text(field, "repeat_penalty");
     samp_sampler *s = samp_chain_from_params(samp_settings_params(settings), NULL);
     bool seen[N] = { false };

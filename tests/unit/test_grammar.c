@@ -285,6 +285,62 @@ static void test_regex(void **state)
     sampi_tree_free(&t);
 }
 
+/* Byte 0 where a grammar names it: it is allowed, forced, and accepted, alone, within a token and at its front; not
+   where GBNF only leaves it out. In an expression any character is one. */
+static const char *zero_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static const char *const pieces[] = { "\0", "a\0b", "\0\0", "a", "b", "" };
+    static const size_t length[] = { 1, 3, 2, 1, 1, 0 };
+    (void)vocab;
+    *n = length[token];
+    return pieces[token];
+}
+
+static void test_byte_zero(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text, *forced; /* forced: by its number of bytes, and these */
+        uint32_t mask[3];          /* at the beginning, behind the first token allowed, and once more */
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, "root ::= \"\\x00\" \"\\x00\" \"b\"", "3\0\0b", { 5, 1, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" \"\\x00\" \"b\"", "3a\0b", { 10, 0, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [^b] . \"b\"", "0", { 8, 24, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [^\\x00] \"b\"", "0", { 24, 16, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= !<[3]> \"b\"", "0", { 18, 16, 0 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[0]> \"b\"", "0", { 1, 16, 0 } },
+        { SAMP_GRAMMAR_REGEX, "\\0[^a]b", "0", { 5, 17, 16 } },
+        { SAMP_GRAMMAR_REGEX, "a.b", "0", { 10, 0, 0 } },
+    };
+    samp_vocab vocab = { 6, zero_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g = read_grammar(cases[i].kind, cases[i].text);
+        samp_sampler *s = samp_init_grammar(index, g);
+        char bytes[8];
+        int64_t forced = samp_grammar_forced(s, bytes, sizeof bytes);
+        if (i < 2) assert_num(forced, cases[i].forced[0] - '0');
+        if (i < 2) assert_memory_equal(bytes, cases[i].forced + 1, (size_t)forced);
+        for (int step = 0; step < 3; step++) {
+            uint32_t bits;
+            samp_token token = 0;
+            assert_ok(samp_grammar_mask(s, &bits));
+            if (bits != cases[i].mask[step])
+                test_fail(__FILE__, __LINE__, "%s: %x in step %d", cases[i].text, bits, step);
+            for (samp_token t = 0; t < 6; t++)
+                assert_num(sampi_matcher_allows((sampi_matcher *)s->ctx, t), bits >> t & 1);
+            while (token < 6 && !(bits >> token & 1)) token++;
+            if (token == 6) break;
+            assert_ok(samp_accept(s, token));
+        }
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    samp_vocab_index_free(index);
+}
+
 /* What a GBNF may hold besides: comments, ends of lines, names, escapes, classes at their edges. */
 static void test_gbnf_spelling(void **state)
 {
@@ -2374,6 +2430,79 @@ static void test_two_grammars(void **state)
     samp_grammar_free(h);
 }
 
+/* A state is loaded by the same grammar only, however its rules are called: not where a rule's body, the bounds of a
+   list, its required members, a trigger or the vocabulary is another one. */
+static void test_other_grammar(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_grammar_kind kind;
+        const char *text;
+    } cases[] = {
+        { SAMP_GRAMMAR_GBNF, "a ::= \"x\"\nb ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "b ::= \"x\"\na ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "a ::= \"y\"\nb ::= \"y\"\nroot ::= a* b" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[7]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <[8]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= !<[8]>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= <tool>*" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" root \"b\" | \"c\"" },
+        { SAMP_GRAMMAR_GBNF, "root ::= \"a\" r \"b\" | \"c\"\nr ::= \"a\" root \"b\" | \"d\"" },
+        { SAMP_GRAMMAR_REGEX, "a{2,3}" },
+        { SAMP_GRAMMAR_REGEX, "a{2,4}" },
+        { SAMP_GRAMMAR_REGEX, "a{1,3}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"a\"]}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"b\"]}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA, "{\"properties\":{\"a\":true,\"b\":true}}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"minProperties\":2}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"maxProperties\":1}" },
+        { SAMP_GRAMMAR_JSON_SCHEMA,
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"maxProperties\":2}" },
+    };
+    static const char *const whole[] = { "^a|b$" }, *const part[] = { "(?:^a|b$)" }, *const other[] = { "^a|c$" };
+    enum { N_CASES = TEST_COUNT(cases) + 5 };
+    samp_grammar *g[TEST_COUNT(cases)];
+    samp_sampler *s[N_CASES];
+    samp_vocab third = vocabulary;
+    static char saved[N_CASES][256];
+    size_t size[N_CASES];
+    third.n_eog = 0;
+    samp_vocab_index *third_index = samp_vocab_index_init(&third, NULL);
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        g[i] = read_grammar(cases[i].kind, cases[i].text);
+        s[i] = samp_init_grammar(vocab_index, g[i]);
+    }
+    const size_t n = TEST_COUNT(cases);
+    s[n] = samp_init_grammar_lazy_patterns(vocab_index, g[0], whole, 1, NULL, 0);
+    s[n + 1] = samp_init_grammar_lazy_patterns(vocab_index, g[0], part, 1, NULL, 0);
+    s[n + 2] = samp_init_grammar_lazy_patterns(vocab_index, g[0], other, 1, NULL, 0);
+    s[n + 3] = samp_init_grammar_lazy_patterns(vocab_index, g[0], NULL, 0, NULL, 0);
+    s[n + 4] = samp_init_grammar(third_index, g[0]);
+    for (size_t i = 0; i < N_CASES; i++) {
+        assert_ok(samp_status(s[i], NULL));
+        size[i] = samp_state_size(s[i]);
+        assert_true(size[i] > 0 && size[i] <= sizeof saved[i]);
+        assert_ok(samp_state_save(s[i], saved[i], size[i]));
+    }
+    for (size_t i = 0; i < N_CASES; i++)
+        for (size_t k = 0; k < N_CASES; k++) {
+            int status = samp_state_load(s[k], saved[i], size[i]);
+            if (status != (i == k ? SAMP_OK : SAMP_E_FORMAT))
+                test_fail(__FILE__, __LINE__, "the state of %s under %s: %d", i < n ? cases[i].text : "a trigger",
+                          k < n ? cases[k].text : "a trigger", status);
+        }
+    samp_grammar *same = read_grammar(SAMP_GRAMMAR_GBNF, "x1 ::= \"x\" # comment\nroot ::= x1* y1\n\ny1 ::= \"y\"");
+    samp_sampler *renamed = samp_init_grammar(vocab_index, same);
+    assert_ok(samp_state_load(renamed, saved[0], size[0]));
+    samp_free(renamed);
+    samp_grammar_free(same);
+    for (size_t i = 0; i < N_CASES; i++) samp_free(s[i]);
+    for (size_t i = 0; i < n; i++) samp_grammar_free(g[i]);
+    samp_vocab_index_free(third_index);
+}
+
 /* ---- lazy grammars ---- */
 
 /* Texts of 40 of these bytes: how many are missing tells where the grammar began. */
@@ -2768,6 +2897,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_repetition),
         cmocka_unit_test(test_regex),
         cmocka_unit_test(test_gbnf_spelling),
+        cmocka_unit_test(test_byte_zero),
         cmocka_unit_test(test_regex_spelling),
         cmocka_unit_test(test_bad_texts),
         cmocka_unit_test(test_arguments),
@@ -2804,6 +2934,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_one_stays),
         cmocka_unit_test(test_no_way_back),
         cmocka_unit_test(test_two_grammars),
+        cmocka_unit_test(test_other_grammar),
         cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),
         cmocka_unit_test(test_lazy_tokens),

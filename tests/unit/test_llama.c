@@ -17,6 +17,7 @@ float *llama_get_logits_ith(struct llama_context *ctx, int32_t i);
 #define HEAP_HERE
 #include "tests/support/heap.h"
 #define SAMPLING_LLAMA
+#define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tests/support/test.h"
@@ -243,11 +244,39 @@ static void test_vocab(void **state)
     assert_int_equal(heap.live, 0);
 }
 
+/* A grammar has a control token by its text, which dry's breakers are not read as. A text that is several tokens is
+   none. */
+static void test_grammar(void **state)
+{
+    (void)state;
+    samp_vocab *vocab = samp_llama_vocab(&words.vocab);
+    samp_vocab_index *index = samp_vocab_index_init(vocab, NULL);
+    samp_token tokens[8];
+    assert_int_equal(vocab->tokenize(vocab, "<def>", 5, tokens, 8), 5);
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= <def> \"a\"", NULL, NULL),
+                 *other = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= <de>", NULL, NULL);
+    samp_sampler *s = samp_init_grammar(index, grammar), *none = samp_init_grammar(index, other);
+    uint32_t bits;
+    assert_ok(samp_status(s, NULL));
+    assert_status(samp_status(none, NULL), SAMP_E_RANGE);
+    assert_ok(samp_grammar_mask(s, &bits));
+    assert_int_equal(bits, 1 << 5);
+    assert_ok(samp_accept(s, 5));
+    assert_ok(samp_grammar_mask(s, &bits));
+    assert_int_equal(bits, 1 << 1);
+    samp_free(s);
+    samp_free(none);
+    samp_grammar_free(grammar);
+    samp_grammar_free(other);
+    samp_vocab_index_free(index);
+    samp_llama_vocab_free(vocab);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts), cmocka_unit_test(test_sample), cmocka_unit_test(test_behind_others),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_vocab),
+        cmocka_unit_test(test_errors),  cmocka_unit_test(test_vocab),  cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -544,6 +544,16 @@ static int update(world *w, uint64_t seed)
     return samp_chain_update(w->s, &p);
 }
 
+/* With a grammar, which is the call's on failure too: a chain, or the update of one. */
+static int with_grammar(world *w, bool updates)
+{
+    samp_params p = make_settings(6);
+    int status = SAMP_E_NOMEM;
+    p.grammar = samp_init_grammar(vocab_index, json);
+    if (updates) return p.grammar ? samp_chain_update(w->s, &p) : SAMP_E_NOMEM;
+    return made(w, p.grammar ? samp_chain_from_params(&p, &status) : NULL);
+}
+
 /* Rows that there are, and one that is not; each fails by itself. */
 static int batch_of_params(world *w)
 {
@@ -580,6 +590,13 @@ static int add(world *w)
     samp_sampler *s = w->rows[0];
     w->rows[0] = NULL;
     return samp_chain_add(w->s, s);
+}
+
+static int insert(world *w)
+{
+    samp_sampler *s = w->rows[0];
+    w->rows[0] = NULL;
+    return samp_chain_insert(w->s, 0, s);
 }
 
 static samp_sampler *dry_of_llama(world *w)
@@ -762,7 +779,9 @@ typedef enum promise {
     X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N))                                                           \
     X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG))                                                   \
     X(samp_chain_from_params, nothing, MAKES, chain_of_params(w))                                                    \
+    X(samp_chain_from_params, nothing, MAKES, with_grammar(w, false))                                                \
     X(samp_chain_update, a_chain_of_params, MAKES, update(w, 7))                                                     \
+    X(samp_chain_update, a_chain_of_params, MAKES, with_grammar(w, true))                                            \
     X(samp_batch_from_params, two_of_three_rows, BY_ROW, batch_of_params(w))                                         \
     X(samp_settings_new, nothing, MAKES, (w->settings = samp_settings_new()) ? SAMP_OK : SAMP_E_NOMEM)               \
     X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "order", "top_k;temperature", NULL))        \
@@ -773,8 +792,11 @@ typedef enum promise {
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL))     \
     X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
       samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL))                                \
+    X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
+      samp_settings_from(w->settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"1\":1,\"01\":2}}", NULL, NULL))            \
     X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init()))                                                   \
     X(samp_chain_add, a_chain_and_one, CARRIES, add(w))                                                              \
+    X(samp_chain_insert, a_chain_and_one, CARRIES, insert(w))                                                        \
     X(samp_set_n_prev, a_used_chain, MAKES, samp_set_n_prev(w->s, 300))                                              \
     X(samp_set_rollback, a_used_chain, MAKES, samp_set_rollback(w->s, 500))                                          \
     X(samp_apply, a_chain, GOES_ON, apply(w))                                                                        \
@@ -984,6 +1006,7 @@ static void test_library_needs_none(void **state)
     samp_params p;
     const char *field;
     NONE(samp_default_params, p = samp_default_params());
+    NONE(samp_plain_params, p = samp_plain_params());
     p.dry_multiplier = 0.5f;
     p.vocab = &letters;
     NONE(samp_check_params, assert_ok(samp_check_params(&p, &field)));
@@ -1015,6 +1038,7 @@ static void test_chains_need_none(void **state)
     NONE(samp_get_position, samp_get_position(s));
     NONE(samp_prev, samp_prev(s, prev, 8));
     NONE(samp_last, samp_last(s));
+    NONE(samp_rollback_depth, assert_true(samp_rollback_depth(s) > 0));
     NONE(samp_rollback, assert_ok(samp_rollback(s, 1)));
     samp_free(samp_chain_remove(s, 8)); /* the custom sampler, whose state can't be saved */
     NONE(samp_state_size, size = samp_state_size(s));

@@ -974,20 +974,6 @@ static void test_update_two_of_a_kind(void **state)
     samp_free(chain);
 }
 
-/* adaptive_p without a target is plain dist, and has no average that another could go on with. */
-static void test_update_plain_adaptive(void **state)
-{
-    (void)state;
-    samp_params p = samp_default_params();
-    samp_sampler *chain = samp_chain_init(), *adaptive;
-    p.adaptive_target = 0.4f;
-    assert_ok(samp_chain_add(chain, samp_init_adaptive_p(-1, 0.5f, 1)));
-    assert_ok(samp_chain_update(chain, &p));
-    adaptive = samp_chain_get(chain, samp_chain_n(chain) - 1);
-    assert_true(inside_adaptive_sum(adaptive) > 0);
-    same_draws(chain, build(&p));
-}
-
 /* A chain in a chain keeps that one's random source, whatever its new parameters say. */
 static void test_update_nested(void **state)
 {
@@ -1240,7 +1226,6 @@ int main(void)
         cmocka_unit_test(test_update_learnt),
         cmocka_unit_test(test_update_bad),
         cmocka_unit_test(test_update_off_and_on),
-        cmocka_unit_test(test_update_plain_adaptive),
         cmocka_unit_test(test_update_nested),
         cmocka_unit_test(test_update_breakers),
         cmocka_unit_test(test_update_vocabulary),

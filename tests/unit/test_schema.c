@@ -624,6 +624,12 @@ static void test_together(void **state)
     (void)state;
     static const schema_case cases[] = {
         { "{\"minLength\":2.0,\"maxLength\":99999999999999}", "\"ab\"\n1", "\"a\"", NULL },
+        { "{\"minLength\":20e-1,\"maxLength\":0.03E2}", "\"ab\"\n\"abc\"\n1", "\"a\"\n\"abcd\"", NULL },
+        { "{\"type\":\"array\",\"minItems\":1e0,\"maxItems\":1e999999999999}", "[1]\n[1,2]", "[]", NULL },
+        { "{\"type\":\"string\",\"minLength\":-0,\"maxLength\":0e5}", "\"\"", "\"a\"", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"unevaluatedProperties\":false,"
+          "\"unevaluatedItems\":7,\"properties\":{\"a\":{\"type\":\"null\"}}}",
+          "{\"a\":null,\"b\":2}\n[1]", "{\"a\":1}", NULL },
         { "{\"enum\":[1,-1,10,1.0,12,21,1e+2,0.5]}", "1\n-1\n10\n12\n21\n100\n0.5", "2\n120\n-10\n5", NULL },
         { "{\"allOf\":[{\"minLength\":2},{\"maxLength\":5},{\"minLength\":3,\"maxLength\":4}]}",
           "\"abc\"\n\"abcd\"\nnull", "\"ab\"\n\"abcde\"", NULL },
@@ -923,6 +929,10 @@ static void test_refusals(void **state)
         { "{\"$schema\":\"http://json-schema.org/draft-03/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
         { "{\"type\":\"any\"}", SAMP_E_FORMAT, "/type:" },
         { "{\"minLength\":-1}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"maxLength\":15e-1}", SAMP_E_FORMAT, "/maxLength:" },
+        { "{\"maxLength\":1e-999999999999}", SAMP_E_FORMAT, "/maxLength:" },
+        { "{\"minLength\":-1e0}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1e999999999999}", SAMP_E_RANGE, "/minLength:" },
         { "{\"minLength\":1.5}", SAMP_E_FORMAT, "/minLength:" },
         { "{\"enum\":1}", SAMP_E_FORMAT, "/enum:" },
         { "{\"minimum\":\"1\"}", SAMP_E_FORMAT, "/minimum:" },
@@ -965,7 +975,6 @@ static void test_refusals(void **state)
         { "{\"anyOf\":[1,1,1,1,1,1,1,1,1,1,1,{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/0:" },
         { "{\"anyOf\":[{},{},{},{},{},{},{},{},{},{},{},{\"type\":\"any\"}]}", SAMP_E_FORMAT, "/anyOf/11/type:" },
         { "{\"type\":\"strings\"}", SAMP_E_FORMAT, "/type: no type" },
-        { "{\"minLength\":1e0}", SAMP_E_FORMAT, "/minLength:" },
         { "{\"minLength\":1.0x}", SAMP_E_FORMAT, "expected" },
         { "{\"multipleOf\":-2}", SAMP_E_FORMAT, "/multipleOf:" },
         { "{\"$ref\":5}", SAMP_E_FORMAT, "/$ref:" },

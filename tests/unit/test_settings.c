@@ -106,7 +106,7 @@ static const char *const MEMBERS[][3] = {
     { "n_ctx_train", "29", "a whole number in [0, 4194304]" },
 };
 
-/* The same by place: all 43 members, so that one more, wherever it stands, moves those behind it, or makes the struct
+/* The same by place: all 44 members, so that one more, wherever it stands, moves those behind it, or makes the struct
    larger than what is compared. Pointers are compared by what they point to. */
 static void test_every_member(void **state)
 {
@@ -120,7 +120,7 @@ static void test_every_member(void **state)
                                       7.5f,       11,       1.125f,    -0.5f,   -0.25f, 0.75f,  4.5f,
                                       13,         17,       breakers,  2,       5.5f,   6.5f,   0.0625f,
                                       0.5625f,    &bias,    1,         23,      NULL,   "kpt",  SAMP_RNG_MT19937,
-                                      29 };
+                                      29,         NULL };
     samp_settings *s = samp_settings_new();
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) {
         sets(s, MEMBERS[i][0], MEMBERS[i][1]);
@@ -139,7 +139,9 @@ static void test_every_member(void **state)
     assert_num(memcmp(&have, &want, hole), 0);
     const size_t on = offsetof(samp_params, logit_bias), end = offsetof(samp_params, n_ctx_train) + 4;
     assert_num(memcmp((const char *)&have + on, (const char *)&want + on, end - on), 0);
-    if (sizeof(void *) == 8) assert_num(end, sizeof have);
+    if (sizeof(void *) == 8) assert_num(end, offsetof(samp_params, grammar)); /* which is no setting */
+    assert_num(offsetof(samp_params, grammar) + sizeof have.grammar, sizeof have);
+    assert_null(have.grammar);
     assert_true(on - hole < 8 && on % sizeof(void *) == 0);
 
     for (size_t i = 0; i < TEST_COUNT(MEMBERS); i++) sets(s, MEMBERS[i][0], NULL);
@@ -199,8 +201,8 @@ static void test_unknown_names(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "",      "Top_k",      "top_k ",         " top_k", "topk", "top_k;top-k", "n_logit_bias",
-        "vocab", "mirostat_m", "repeat_penalty", "k",      "dist", ";",           "params"
+        "",           "Top_k",          "top_k ", " top_k", "topk", "top_k;top-k", "n_logit_bias", "vocab",
+        "mirostat_m", "repeat_penalty", "k",      "dist",   ";",    "params",      "grammar"
     };
     samp_settings *s = samp_settings_new();
     char buf[8];

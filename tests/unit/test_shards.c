@@ -2080,6 +2080,57 @@ static void test_grammar(void **state)
     samp_vocab_index_free(index);
 }
 
+/* Ranks whose grammars are not the same do not agree, however little these differ. */
+static void test_other_grammars(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        { "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"a\"]}",
+          "{\"properties\":{\"a\":true,\"b\":true},\"required\":[\"b\"]}" },
+        { "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"minProperties\":1}",
+          "{\"properties\":{\"a\":true,\"b\":true,\"c\":true},\"additionalProperties\":false,\"minProperties\":2}" },
+        { "{\"anyOf\":[{\"type\":\"integer\"},{\"$ref\":\"#/$defs/"
+          "r\"}],\"$defs\":{\"r\":{\"items\":{\"$ref\":\"#\"}}}}",
+          "{\"anyOf\":[{\"type\":\"integer\"},{\"$ref\":\"#/$defs/r\"}],\"$defs\":{\"r\":{\"items\":false}}}" },
+    };
+    samp_vocab vocab = { 36, digit_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    for (size_t i = 0; i < TEST_COUNT(texts) * 3; i++) {
+        float x[36] = { 0 };
+        samp_shard *shard[2];
+        samp_sampler *chain[2];
+        samp_grammar *grammar[2];
+        samp_token out[2] = { -100, -100 };
+        unsigned char *bytes[2];
+        size_t n[2];
+        const size_t other = i / TEST_COUNT(texts); /* neither, the first's or the second's */
+        for (size_t rank = 0; rank < 2; rank++) {
+            grammar[rank] = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA,
+                                              texts[i % TEST_COUNT(texts)][other == rank + 1], NULL, NULL);
+            chain[rank] = chain_of(samp_init_grammar(index, grammar[rank]), samp_init_dist(5), NULL);
+            shard[rank] = samp_shard_init(36, 18 * rank, 18, 2, NULL);
+            samp_logits slice = { .data = x, .n_rows = 1, .n_vocab = 18 };
+            assert_ok(samp_shard_begin(shard[rank], &chain[rank], &slice, &out[rank]));
+            bytes[rank] = (unsigned char *)samp_shard_message(shard[rank], &n[rank]);
+        }
+        assert_u64(n[0], n[1]);
+        samp_shard_merge(bytes[0], bytes[1], n[0]);
+        memcpy(bytes[1], bytes[0], n[0]);
+        int status = samp_shard_take(shard[0]);
+        assert_status(samp_shard_take(shard[1]), status);
+        if (other)
+            assert_status(status, SAMP_E_FORMAT);
+        else
+            assert_ok(status);
+        for (size_t rank = 0; rank < 2; rank++) {
+            samp_shard_free(shard[rank]);
+            samp_free(chain[rank]);
+            samp_grammar_free(grammar[rank]);
+        }
+    }
+    samp_vocab_index_free(index);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -2112,6 +2163,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
         cmocka_unit_test(test_grammar_over_nan),
+        cmocka_unit_test(test_other_grammars),
         cmocka_unit_test(test_ties_behind_a_cut),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -200,8 +200,8 @@ static void test_behind_selection(void **state)
                 samp_sampler *s = samp_chain_init();
                 bool selects = last == 1;
                 for (size_t i = 0; i < TEST_COUNT(selectors); i++) selects = selects || all[k] == selectors[i];
-                assert_ok(samp_chain_add(s, selectors[j]()));
                 assert_ok(samp_chain_add(s, all[k]()));
+                assert_ok(samp_chain_insert(s, 0, selectors[j]())); /* what is there already is not asked */
                 if (last == 1) assert_ok(samp_chain_add(s, make_greedy()));
                 if (last == 2) assert_ok(samp_chain_add(s, samp_init_top_k(0))); /* off */
                 for (int row = 0; row < 4 * 4; row++) {                          /* peaked, flat, in order, random */
@@ -1107,7 +1107,7 @@ static void test_doubled_ids(void **state)
                 }
                 assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
                 assert_ok(samp_chain_add(s, all[k]()));
-                assert_ok(samp_chain_add(s, all[below(&rng, TEST_COUNT(all))]()));
+                assert_ok(samp_chain_insert(s, 0, all[below(&rng, TEST_COUNT(all))]()));
                 assert_ok(samp_chain_add(s, selectors[below(&rng, TEST_COUNT(selectors))]()));
                 for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, (samp_token)below(&rng, 8)));
                 assert_ok(samp_apply(s, &cur));

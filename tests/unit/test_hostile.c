@@ -1,0 +1,368 @@
+/* test_hostile.c - texts from strangers: grammars, schemas, expressions, requests and vocabularies that are made to
+   take for ever or to go deep. Each is read and used by a thread with 64 KB of stack, in a process of its own: it ends
+   in an answer or in a status, soon, whatever it is. */
+
+#define _GNU_SOURCE
+#define SAMPLING_GRAMMAR
+#define SAMPLING_PEERS
+#include "tests/support/inside.h"
+
+#include "tests/support/test.h"
+
+#include "tests/support/small_vocabulary.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Where frames are larger than the compiler's own, or threads have more: there it runs with more stack. */
+#if defined(__SANITIZE_ADDRESS__)
+#define BIG_FRAMES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define BIG_FRAMES 1
+#endif
+#endif
+#ifndef BIG_FRAMES
+#define BIG_FRAMES 0
+#endif
+
+enum { STACK = BIG_FRAMES ? 1 << 20 : 1 << 16, SECONDS = 30 };
+
+/* ------------------------------------------------------------------------------------------------- texts */
+
+typedef struct text {
+    char *bytes;
+    size_t n, room;
+} text;
+
+static void put(text *t, const char *bytes)
+{
+    size_t n = strlen(bytes);
+    if (t->n + n + 1 > t->room) {
+        t->room = 2 * (t->room + n) + 64;
+        t->bytes = (char *)realloc(t->bytes, t->room);
+        assert_non_null(t->bytes);
+    }
+    memcpy(t->bytes + t->n, bytes, n + 1);
+    t->n += n;
+}
+
+/* n copies of a pattern: in each, %d is its number, %D the next one's, %x its number in letters. */
+static void put_copies(text *t, const char *pattern, long n)
+{
+    for (long i = 0; i < n; i++)
+        for (const char *at = pattern; *at; at++) {
+            char one[32] = { *at };
+            if (*at == '%' && at[1] && strchr("dDx", at[1])) {
+                at++;
+                if (*at == 'x')
+                    for (int k = 0; k < 5; k++) one[k] = (char)('a' + (i >> 4 * k & 15));
+                else
+                    snprintf(one, sizeof one, "%ld", i + (*at == 'D'));
+            }
+            put(t, one);
+        }
+}
+
+static text text_of(const char *before, const char *pattern, long n, const char *after)
+{
+    text t = { NULL, 0, 0 };
+    put(&t, before);
+    put_copies(&t, pattern, n);
+    put(&t, after);
+    return t;
+}
+
+static text text_nested(const char *before, const char *open, long n, const char *middle, const char *close,
+                        const char *after)
+{
+    text t = text_of(before, open, n, middle);
+    put_copies(&t, close, n);
+    put(&t, after);
+    return t;
+}
+
+/* --------------------------------------------------------------------------------------------- small stacks */
+
+typedef struct job {
+    void (*work)(struct job *);
+    const text *t;
+    int kind;
+    int status;
+    double seconds;
+} job;
+
+static void *on_thread(void *arg)
+{
+    job *j = (job *)arg;
+    struct timespec a, b;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+    j->work(j);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+    j->seconds = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+    return NULL;
+}
+
+/* Bytes that a thread has used of its stack, which was full of ones; the C library's own are among them. */
+static long run_thread(job *j, size_t size)
+{
+    const size_t guard = 1 << 20; /* so that nothing jumps over it */
+    char *memory = (char *)mmap(NULL, guard + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED || mprotect(memory, guard, PROT_NONE)) return -1;
+    memset(memory + guard, 0xff, size);
+    pthread_attr_t attr;
+    pthread_t thread;
+    if (pthread_attr_init(&attr) || pthread_attr_setstack(&attr, memory + guard, size) ||
+        pthread_create(&thread, &attr, on_thread, j) || pthread_join(thread, NULL))
+        return -1;
+    size_t free_bytes = 0;
+    while (free_bytes < size && (unsigned char)memory[guard + free_bytes] == 0xff) free_bytes++;
+    return (long)(size - free_bytes);
+}
+
+static int n_failed; /* of the checks of a test */
+
+/* The job in a process of its own, which may die. */
+static void check(const char *name, void (*work)(job *), text t, int kind)
+{
+    int pipes[2], state = 0;
+    job j = { work, &t, kind, 0, 0.0 };
+    struct answer {
+        long used;
+        int status;
+        double seconds;
+    } told = { -1, 0, 0.0 };
+    size_t stack = STACK;
+#ifdef PTHREAD_STACK_MIN
+    if (stack < (size_t)PTHREAD_STACK_MIN) stack = (size_t)PTHREAD_STACK_MIN;
+#endif
+    assert_int_equal(pipe(pipes), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct rlimit seconds = { SECONDS + 1, SECONDS + 2 };
+        (void)setrlimit(RLIMIT_CPU, &seconds);
+        told.used = run_thread(&j, stack);
+        told.status = j.status;
+        told.seconds = j.seconds;
+        if (write(pipes[1], &told, sizeof told) != sizeof told) _exit(3);
+        _exit(0);
+    }
+    close(pipes[1]);
+    bool answered = read(pipes[0], &told, sizeof told) == sizeof told;
+    close(pipes[0]);
+    waitpid(child, &state, 0);
+    print_message("%-28s %8.1f KB: status %3d, %6.3f s, %6.1f KB of stack%s\n", name, (double)t.n / 1024.0,
+                  told.status, told.seconds, (double)told.used / 1024.0,
+                  answered                     ? ""
+                  : WTERMSIG(state) == SIGXCPU ? " TOO LONG"
+                                               : " DIED");
+    free(t.bytes);
+    n_failed += !answered || told.used < 0 || told.seconds > SECONDS;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    return n_failed = 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    if (n_failed) print_error("%d of them died, or took longer than %d s\n", n_failed, SECONDS);
+    return n_failed;
+}
+
+/* ------------------------------------------------------------------------------------------------- grammars */
+
+static samp_vocab_index *vocab_index;
+
+/* Read it, and use all that a sampler has, for some tokens. */
+static void use_grammar(job *j)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init((samp_grammar_kind)j->kind, j->t->bytes, NULL, &error);
+    samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL,
+                 *other = g ? samp_init_grammar(vocab_index, g) : NULL;
+    j->status = g ? samp_status(s, NULL) : error.status;
+    for (int i = 0; i < 12 && s && !j->status; i++) {
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        samp_token token = 0;
+        char forced[64];
+        j->status = samp_grammar_mask(s, bits);
+        if (j->status) break;
+        while (token < N_VOCAB && !bit(bits, token)) token++;
+        if (token == N_VOCAB || token == EOG) break;
+        j->status = samp_accept(s, token);
+        (void)samp_grammar_forced(s, forced, sizeof forced);
+        size_t size = samp_state_size(s);
+        void *state = size ? malloc(size) : NULL;
+        if (state && !samp_state_save(s, state, size)) (void)samp_state_load(other, state, size);
+        free(state);
+        if (i % 4 == 3 && !j->status) j->status = samp_rollback(s, 1);
+    }
+    samp_free(s);
+    samp_free(other);
+    samp_grammar_free(g);
+}
+
+static void check_gbnf(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_GBNF); }
+static void check_regex(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_REGEX); }
+
+static void test_gbnf(void **state)
+{
+    (void)state;
+    check_gbnf("groups", text_nested("root ::= ", "(\"a\" | ", 99, "\"b\"", ")", "\n"));
+    check_gbnf("groups, repeated", text_nested("root ::= ", "(\"a\"? ", 99, "\"b\"", ")* ", "\n"));
+    check_gbnf("groups, in sequence",
+               text_nested("root ::= ", "(", 99, "\"b\"", " x)", "\nx ::= \"y\" | \"(\" root \")\"\n"));
+    check_gbnf("groups, of calls",
+               text_nested("root ::= ", "(x? ", 99, "\"b\"", " | x)*", "\nx ::= \"y\" | \"(\" root \")\"\n"));
+    check_gbnf("rules in rules", text_of("root ::= r0\n", "r%d ::= \"x\"? r%D?\n", 100000, "r100000 ::= \"y\"\n"));
+    check_gbnf("rules of calls", text_of("root ::= r0 | \"(\" root \")\"\n", "r%d ::= (root | \"x\" r%D)?\n", 100000,
+                                         "r100000 ::= \"y\"\n"));
+    check_gbnf("left recursion", text_of("root ::= root \"x\" | ", "\"a\" | ", 300000, "\"b\"\n"));
+    check_gbnf("a long literal", text_of("root ::= \"", "a", 4000000, "\"\n"));
+    check_gbnf("a long sequence", text_of("root ::= ", "\"a\" ", 1000000, "\n"));
+    check_gbnf("many alternatives", text_of("root ::= ", "\"%x\" | ", 400000, "\"x\"\n"));
+}
+
+static void test_regex(void **state)
+{
+    (void)state;
+    check_regex("a long sequence", text_of("", "ab", 4096, ""));
+    check_regex("optional ones", text_of("", "a?", 4096, ""));
+    check_regex("alternatives", text_of("a", "|b", 4095, ""));
+    check_regex("classes", text_of("", "[^a]*", 1638, ""));
+    check_regex("groups", text_nested("", "(a|", 99, "b", ")*", ""));
+    check_regex("groups, to the left", text_nested("", "(", 99, "b", "c)?", ""));
+    check_regex("groups, both sides", text_nested("", "(a?", 99, "b", "c?){1,3}", ""));
+    check_regex("anchors", text_of("", "(^|a)?(b|$)?", 680, ""));
+    check_regex("anchors in groups", text_nested("", "((^|a)?", 99, "b", "($|c)?)*", ""));
+}
+
+/* --------------------------------------------------------------------------------------------- requests */
+
+static void use_request(job *j)
+{
+    samp_settings *settings = samp_settings_new();
+    samp_request request;
+    j->status = settings ? samp_settings_from(settings, (samp_peer)j->kind, j->t->bytes, NULL, &request)
+                         : SAMP_E_NOMEM;
+    samp_settings_free(settings);
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    for (int peer = 0; peer < 5; peer++) {
+        check("brackets", use_request, text_of("{\"a\":", "[", 1000000, ""), peer);
+        check("braces", use_request, text_nested("{\"a\":", "{\"a\":", 200, "1", "}", "}"), peer);
+        check("biases", use_request, text_of("{\"logit_bias\":{\"0\":1", ",\"%D\":1", 300000, "}}"), peer);
+        check("pairs", use_request, text_of("{\"logit_bias\":[[0,1]", ",[%D,1]", 300000, "]}"), peer);
+        check("stops", use_request, text_of("{\"stop\":[\"a\"", ",\"%d\"", 300000, "]}"), peer);
+        check("breakers", use_request, text_of("{\"dry_sequence_breakers\":[\"a\"", ",\"%d\"", 300000, "]}"), peer);
+        check("options", use_request, text_nested("{\"options\":", "{\"options\":", 200, "{}", "}", "}"), peer);
+        check("digits", use_request, text_of("{\"temperature\":0.", "1", 4000000, "}"), peer);
+        check("a seed", use_request, text_of("{\"seed\":1", "1", 4000000, "}"), peer);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- vocabularies */
+
+static const text *spelt; /* tokens, a newline behind each */
+static const char **spelt_at;
+
+static const char *spelt_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = (size_t)(spelt_at[token + 1] - spelt_at[token]) - 1;
+    return spelt_at[token];
+}
+
+static void use_vocabulary(job *j)
+{
+    int32_t n = 0;
+    spelt = j->t;
+    spelt_at = (const char **)malloc((j->t->n + 2) * sizeof *spelt_at);
+    spelt_at[0] = j->t->bytes;
+    for (size_t i = 0; i < j->t->n; i++)
+        if (j->t->bytes[i] == '\n') spelt_at[++n] = j->t->bytes + i + 1;
+    samp_vocab vocab = { n, spelt_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &j->status);
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"a\"\n", NULL, NULL);
+    samp_sampler *s = index ? samp_init_grammar(index, g) : NULL;
+    uint32_t *bits = (uint32_t *)calloc(1, (size_t)n / 8 + 64);
+    for (int i = 0; i < 1000 && s && j->kind; i++) (void)samp_accept(s, 0);
+    if (s && j->kind) j->status = samp_accept(s, 1);
+    if (s) (void)samp_grammar_mask(s, bits);
+    samp_free(s);
+    samp_grammar_free(g);
+    samp_vocab_index_free(index);
+    free(bits);
+    free(spelt_at);
+}
+
+/* n tokens, in the order that lets a division in three by the piece in the middle leave all but one, at each byte. */
+static text crafted(int n)
+{
+    enum { BYTES = 90 };
+    text t = { NULL, 0, 0 };
+    int32_t *left = (int32_t *)malloc((size_t)n * sizeof *left), *turn = (int32_t *)malloc((size_t)n * sizeof *turn);
+    assert_non_null(left);
+    assert_non_null(turn);
+    for (int i = 0; i < n; i++) left[i] = i;
+    for (int i = 0; i < n; i++) { /* the one in the middle is the last of all that are left */
+        const int middle = (n - i) / 2;
+        turn[left[middle]] = i;
+        memmove(left + middle, left + middle + 1, (size_t)(n - i - 1 - middle) * sizeof *left);
+    }
+    for (int i = 0; i < n; i++) {
+        const char byte = (char)('}' - turn[i] % BYTES);
+        const char last[3] = { byte > '\\' ? byte : (char)(byte - 1), '\n', 0 };
+        put_copies(&t, "!", turn[i] / BYTES);
+        put(&t, last);
+    }
+    free(left);
+    free(turn);
+    return t;
+}
+
+static void test_vocabularies(void **state)
+{
+    (void)state;
+    check("crafted order", use_vocabulary, crafted(1500), 0);
+    check("crafted order", use_vocabulary, crafted(20000), 0);
+    check("crafted order", use_vocabulary, crafted(40000), 0);
+    check("long and alike", use_vocabulary,
+          text_of("", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%x\n", 70000, ""), 0);
+    check("one in another", use_vocabulary, text_of("", "%d\n", 250000, ""), 0);
+    text t = { NULL, 0, 0 };
+    for (int n = 1; n <= 1023; n += 3) {
+        put_copies(&t, "a", n);
+        put(&t, "\n");
+    }
+    check("each a part of the next", use_vocabulary, t, 0);
+    t = text_of("(\na\n", ")", 1023, "\n");
+    check("a token ends many calls", use_vocabulary, t, 1);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = { TEST(test_gbnf), TEST(test_regex), TEST(test_requests),
+                                        TEST(test_vocabularies) };
+    vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    samp_vocab_index_free(vocab_index);
+    return failed;
+}
