@@ -1,6 +1,6 @@
 #!/bin/sh
 # The two READMEs, as a reader would take them: each program among their code blocks compiles and prints what is said;
-# the other blocks do with what they take for granted round them (tests/readme); each command's target is documented, and
+# the other blocks do with what they take for granted round them (tests/ship/readme); each command's target is documented, and
 # those of the demo are run; each link leads somewhere, and each test that is named is there. Usage: readme.sh DIR LIBRARY
 set -eu
 mkdir -p "$1"

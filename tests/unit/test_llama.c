@@ -1,4 +1,4 @@
-/* test_llama.c - SAMPLING_LLAMA without llama.cpp, on a made-up one (made_up_llama.h). tests/llama has the real one.
+/* test_llama.c - SAMPLING_LLAMA without llama.cpp, on a made-up one (made_up_llama.h). tests/ship/llama has the real one.
 
    llama.h's declarations stand before sampling.h and behind it, as in programs that include both in either order. */
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #         node-llama-cpp's whole tokens. Environment: TOKENS 100, ROUNDS 3
 # Exit 0 if nothing differs, 77 (and a line that says why) where the programs can't be had, else 1.
 set -u
-here=tests/llama
+here=tests/ship/llama
 dir=build/llama
 standin=$PWD/build/libsampling_llama.so
 [ "$1" = bench ] && optimise=-O2 || optimise=-O1

@@ -12,7 +12,7 @@
 # Exit 0 if nothing differs, 77 if the peer can't be had here (and the rest is fine), else 1.
 set -u
 
-here=tests/parity
+here=tests/ship/parity
 dir=${PARITY_DIR:-build/parity}
 seed=${PARITY_SEED:-1}
 flags="-O2 -std=c11 -Wall -Wextra ${CFLAGS:-}"
