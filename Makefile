@@ -356,6 +356,10 @@ test-llama: deps-npm llama
 test-llama-if-there: llama
 	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
+## test-llama-old: the same with two older libllamas, whose samplers that differ stay theirs (npm)
+test-llama-old: deps-npm llama
+	@CC="$(CC)" sh tests/llama/run.sh old; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
 bench-llama: deps-npm llama
 	@CC="$(CC)" sh tests/llama/run.sh bench
@@ -403,7 +407,7 @@ test-play: deps-play
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench lint toc budget-code
-PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
+PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
@@ -743,5 +747,5 @@ $(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host bench-gpu-passes test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-old test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-bench test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi play test-play
