@@ -538,7 +538,9 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
      Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
 SAMP_API const char *samp_isa_name(void);
+/* Name i of the instruction sets that work here; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
+/* Use that instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
@@ -549,7 +551,9 @@ SAMP_API int samp_isa_force(const char *name);
      SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+/* What is wrong, for a user to read. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
+/* SAMP_VERSION of the file that was compiled. */
 SAMP_API int samp_version(void);
 
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
@@ -559,6 +563,7 @@ SAMP_API int samp_version(void);
      most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
      log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+/* All off but the temperature, which comes first. */
 SAMP_API samp_params samp_plain_params(void);
 
 /* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
@@ -620,7 +625,9 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
    NULL but of NULL; what it points to changes with the next call that sets. */
 SAMP_API samp_settings *samp_settings_new(void);
+/* NULL is fine. */
 SAMP_API void samp_settings_free(samp_settings *settings);
+/* Read the settings as samp_params. */
 SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
 
 /* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
@@ -646,6 +653,7 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
      Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
               list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+/* Which values a name takes, for a user to read. */
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
 /* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
@@ -668,9 +676,11 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
    samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
+/* A vocabulary from a list of its tokens' bytes. */
 SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                      const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
                                      int *status);
+/* Free one that samp_vocab_init made; NULL is fine. */
 SAMP_API void samp_vocab_free(samp_vocab *vocab);
 
 /* samp_chain_init -- an empty chain. */
@@ -687,13 +697,16 @@ SAMP_API samp_sampler *samp_chain_init(void);
               select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
               samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+/* Add a sampler at place i. */
 SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
    until another chain takes it. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
+/* How many samplers a chain has. */
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
+/* Take sampler i out of a chain; it is yours then. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 
 /* samp_status -- the error that a sampler carries from its making, or SAMP_OK; *field (may be NULL) names the
@@ -717,13 +730,16 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
    outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
    sampler that draws (even if it had no choice), not with samp_accept. Only SAMP_RNG_PHILOX uses it. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s);
+/* Set the number of the next draw. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 
 /* samp_prev -- copy the last accepted tokens of a chain, at most n, the oldest first; returns how many.
    samp_last -- the last accepted token, or SAMP_E_EMPTY.
    samp_set_n_prev -- keep the last n tokens (64 unless told; 0 .. 2^20); forgets those seen so far. Allocates. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
+/* The last accepted token, or SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain);
+/* Keep the last n tokens for samp_prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
 /* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
@@ -751,7 +767,9 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               by samp_reserve, or with the first token; if there is none left then, nothing is kept. What has no state
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+/* Keep the last `depth` tokens for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+/* How many tokens samp_rollback could take back now. */
 SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
@@ -769,11 +787,14 @@ SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
               SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
+/* Write what a sampler has become, samp_state_size bytes. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+/* Go on from such bytes. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
+/* The counts back to zero. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
 /* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";
@@ -800,8 +821,11 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
    samp_clone -- a copy that continues as the original would: parameters, random and all other state. NULL: no memory.
    */
 SAMP_API const char *samp_name(const samp_sampler *s);
+/* Begin another text: the sampler is as new. */
 SAMP_API void samp_reset(samp_sampler *s);
+/* A copy that continues as the original would. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
+/* Free a sampler, and a chain with its members; NULL is fine. */
 SAMP_API void samp_free(samp_sampler *s);
 
 /* samp_init_custom -- your own sampler; *iface must outlive it. NULL iface or apply: an object that carries
@@ -871,6 +895,7 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
    top_k_ties = 1.
      MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+/* The k largest logits, and all that equal the last of them. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
@@ -920,7 +945,9 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
      Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+/* Keep tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+/* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
 /* samp_init_top_h -- keep the longest beginning of the order whose entropy (of p made to sum to 1 there) is at most
@@ -935,6 +962,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Leaves   sorted = true.   MT19937  the same.   Masked tokens are no l_n.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
+/* Keep the first k in order, up to the cliff. */
 SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
@@ -1058,7 +1086,9 @@ typedef struct samp_random_sample samp_random_sample;
    samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
    probs is SAMP_F32. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+/* Bytes that a run needs; 0 for NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+/* NULL is fine. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 
 /* samp_random_sample_run -- sample one index.
@@ -1163,6 +1193,7 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
      Memory   one block: samp_kv_size (unless it is yours), 16 bytes per cell, 80 per layer. Nothing else allocates.
      Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
+/* NULL is fine. */
 SAMP_API void samp_kv_free(samp_kv *kv);
 
 /* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
@@ -1193,25 +1224,32 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
    samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
+/* dst has the tokens of src too (a fork). */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
+/* Forget all other sequences. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
+/* Move positions by delta. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
+/* Divide positions by d. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
 
 /* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
    (or kv is NULL), SAMP_E_RANGE if it is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
+/* The largest position of a sequence; -1 if it has none. */
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
 
 /* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
    [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
+/* A layer's values, for kernels of your own. */
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
 
 /* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
    NULL. f16 is rounded to nearest, ties to even.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
+/* Read what one cell has in one layer. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
 
 /* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
@@ -1222,6 +1260,7 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
    samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
+/* Ask the next samp_kv_update to defragment. */
 SAMP_API int samp_kv_defrag(samp_kv *kv);
 
 /* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
@@ -1240,7 +1279,9 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
+/* Write a sequence, samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
+/* Make such bytes the sequence seq. */
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #ifndef SAMPLING_KV_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1278,6 +1319,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
+/* The chain behind a llama_sampler, lent; see above. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
@@ -1286,6 +1328,7 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
+/* NULL is fine. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #ifndef SAMPLING_LLAMA_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1344,6 +1387,7 @@ typedef struct samp_grammar samp_grammar;
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
+/* NULL is fine. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
 
 /* A vocabulary made ready for grammars: its tokens as a trie. */
@@ -1358,6 +1402,7 @@ typedef struct samp_vocab_index samp_vocab_index;
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+/* NULL is fine. */
 SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
 
 /* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
@@ -1365,7 +1410,9 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
      bytes    [size] aligned to 4; all of them, and of the same vocabulary
      Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+/* Write the index, samp_vocab_index_size bytes. */
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+/* An index that reads such bytes where they are. */
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
 
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
@@ -1411,9 +1458,11 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
 SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
                                               const char *const *words, size_t n_words, const samp_token *tokens,
                                               size_t n_tokens);
+/* A grammar that waits for one of these patterns. */
 SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
                                                        const char *const *patterns, size_t n_patterns,
                                                        const samp_token *tokens, size_t n_tokens);
+/* 1: it waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
@@ -1431,7 +1480,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
      (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
      tokenise and accept them. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+/* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+/* The bytes that must follow, whatever comes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
 
 /* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
@@ -1485,6 +1536,7 @@ typedef struct samp_ranks {
               allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
+/* NULL is fine. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice: on every rank the same tokens and
@@ -1526,8 +1578,11 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
      was. */
 SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                               samp_token *out);
+/* This rank's message of the next round, to be changed in place. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
+/* The merged message lies there: go on. */
 SAMP_API int samp_shard_take(samp_shard *shard);
+/* Give up what is under way. */
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #ifndef SAMPLING_SHARDS_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1756,6 +1811,7 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
               making goes through the vocabulary: some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
+/* None of these strings of bytes comes to stand in the text. */
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
 
@@ -1774,7 +1830,9 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
+/* Mask these tokens at the position begin. */
 SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin);
+/* Mask these tokens before the position begin + n_min. */
 SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
 
 /* samp_init_allowed_tokens -- mask all but these tokens; n >= 1.   Cost  that of the tokens allowed.
@@ -1829,6 +1887,7 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
      Source   as above, the discussion there: Page 1954, cumulative sums. */
 SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
                                               int32_t every, float penalty);
+/* Break loops without a fixed period. */
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
@@ -1855,6 +1914,7 @@ typedef struct samp_thinking {
      open. Of a chain, the first member that is one. SAMP_E_UNSUPPORTED: none is; SAMP_E_NULL, or what s carries. */
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
+/* How many tokens the open span may still have; -1: none is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #ifndef SAMPLING_CONSTRAINTS_DECLARED
 #pragma pop_macro("SAMP_API")
