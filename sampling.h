@@ -1376,7 +1376,9 @@ typedef struct samp_grammar samp_grammar;
               does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
               or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
               that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
-              listed may come twice.
+              listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
+              must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
+              of three bits, one whose name might be the same must break it too.
      root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
               (one behind each comma and colon; NULL: any space, but none around the whole)
@@ -16397,7 +16399,14 @@ typedef struct sampi_list {
     int32_t first, n; /* members, in the tree's array */
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
+    int32_t slots;       /* places for witnesses, see sampi_tree_witnesses */
 } sampi_list;
+
+enum {
+    SAMPI_KINDS_OF_NAMES = 8, /* that witnesses are told apart by */
+    SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
+    SAMPI_MAX_SLOTS = 4
+};
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -16536,10 +16545,46 @@ typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], until the tree grows */
     sampi_node seen;
-    int32_t count;         /* members that there were */
-    int32_t missing, left; /* of those that were not: how many must come, how many may */
-    bool dead;             /* one must that nothing can be */
+    int32_t count;                  /* members that there were */
+    int32_t missing, left;          /* of those that were not: how many must come, how many may */
+    bool dead;                      /* one must that nothing can be */
+    uint32_t taken;                 /* the kinds of names of the witnesses that there were, */
+    int32_t n_open;                 /* the slots that are left, */
+    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each may be of, */
+    int32_t slot[SAMPI_MAX_SLOTS];  /* and their numbers */
 } sampi_opening;
+
+/* Can each of the slots [n] get a kind of its own, none of those that are taken? */
+static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
+{
+    if (n == 0) return true;
+    for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1)
+        if ((open[0] & ~taken & kind) && sampi_slots_fit(open + 1, n - 1, taken | kind)) return true;
+    return false;
+}
+
+/* The slots of a list, and which other members may still come. */
+static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
+{
+    p->taken = 0;
+    p->n_open = 0;
+    if (p->list.slots == 0) return;
+    for (int32_t s = 0, i = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES; s < p->list.slots; s++) {
+        uint32_t seen = 0, may = 0;
+        for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1, i++) {
+            if (sampi_has_seen(t, p->seen, i)) seen |= kind;
+            if (!sampi_is_dead(t, p->member[i].node)) may |= kind;
+        }
+        p->taken |= seen;
+        if (seen) continue;
+        p->slot[p->n_open] = s;
+        p->open[p->n_open++] = may;
+    }
+    p->missing += p->n_open;
+    p->left += p->n_open;
+    p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
+    p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
+}
 
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
@@ -16550,14 +16595,15 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     p.count = e->c / 2;
     p.missing = p.left = 0;
     p.dead = false;
-    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
-    for (int32_t i = 0; i < p.list.n; i++) {
+    for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
         if (sampi_has_seen(t, p.seen, i)) continue;
         bool dead = sampi_is_dead(t, p.member[i].node);
         p.missing += p.member[i].required;
         p.left += !dead;
         p.dead |= dead && p.member[i].required;
     }
+    sampi_opening_slots(t, &p);
+    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
@@ -16855,7 +16901,7 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
     if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
     if (other < 0) return other;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
     if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
     sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
     sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
@@ -16867,6 +16913,33 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
         if (room[i].node < 0) return room[i].node;
     }
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}
+
+/* The same, with witnesses among the other members: the last ones of `members` are `slots` times
+   SAMPI_KINDS_OF_NAMES. Of each such group one must come, the first for a name of the first kind and so on; no two of
+   different groups are of one kind. What else may come depends on the kinds of the witnesses that have been there:
+   others [SAMPI_SETS_OF_KINDS], by the set of these. */
+static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
+                                       sampi_node separator, const sampi_node *others, size_t least, size_t most)
+{
+    sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
+    sampi_member *table = node < 0 ? NULL
+                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+    if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
+    for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
+        int32_t same = 0;
+        while (same < i && others[same] != others[i]) same++;
+        table[i].required = false;
+        table[i].node = same < i                   ? table[same].node
+                        : others[i] == SAMPI_NEVER ? SAMPI_NEVER
+                                                   : sampi_tree_call(t, others[i]);
+        if (table[i].node < 0) return table[i].node;
+    }
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    list->slots = slots;
+    list->other = table[0].node;
+    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    return node;
 }
 
 /* ---- a finished grammar ----
@@ -16894,8 +16967,10 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
-            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* behind the members */
+            if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            i -= list->n + table;
+            return i == 0 ? list->separator : i == 1 ? list->other : -1;
         }
         default: return -1;
     }
@@ -17045,7 +17120,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind != SAMPI_NODE_MEMBERS) return;
     const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
     sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
-    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->slots << 32 | (uint32_t)list->n);
     for (int32_t i = 0; i < list->n; i++)
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
@@ -18999,6 +19074,23 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
+/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+{
+    const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
+    uint32_t open[SAMPI_MAX_SLOTS], kind;
+    int32_t n = 0;
+    bool found = i < first;
+    if (found) return true;
+    kind = (uint32_t)1 << (i - first) % SAMPI_KINDS_OF_NAMES;
+    for (int32_t k = 0; k < p->n_open; k++)
+        if (p->slot[k] == (i - first) / SAMPI_KINDS_OF_NAMES)
+            found = (p->open[k] & kind) != 0;
+        else
+            open[n++] = p->open[k];
+    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
+}
+
 /* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
    for all that must still come; or NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
@@ -19006,7 +19098,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
     if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+        return SAMPI_NEVER;
     if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
@@ -21510,6 +21603,7 @@ typedef struct sampi_schema {
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
     sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
+    samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int64_t steps;                  /* that may still be done */
@@ -22495,6 +22589,9 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     m->budget = SAMPI_SCHEMA_DERIVED;
     m->max_bytes = SAMPI_SCHEMA_BYTES;
+    for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
+    x->bytes.n_classes = 256;
+    m->grammar = &x->bytes;
     return true;
 }
 
@@ -22512,6 +22609,29 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     *x->tree = m->tree;
     sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+}
+
+/* Does a regular node match any text? Where it would take long, true. */
+static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
+{
+    sampi_matcher *m = &x->deriver;
+    sampi_schema_made(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    if (x->status) return false;
+    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 18 ? spare : 1 << 18;
+    if (spare <= 0) return true;
+    m->tree = *x->tree;
+    m->budget = most;
+    bool alive = sampi_alive(m, node);
+    *x->tree = m->tree;
+    m->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - m->budget);
+    if (m->status == SAMP_E_FULL) {
+        m->status = SAMP_OK;
+        m->work.n = 0;
+        alive = true;
+    }
+    sampi_schema_made(x, m->status);
+    return alive;
 }
 
 /* ---- null, booleans, numbers, strings ---- */
@@ -23403,13 +23523,23 @@ typedef struct sampi_name {
     bool required;
 } sampi_name;
 
+/* A member that is not listed and must be there, to break something. */
+typedef struct sampi_witness {
+    sampi_texts names;
+    sampi_node node;
+    bool bound; /* could another member of its name not break that? */
+} sampi_witness;
+
 /* An object under construction. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
     int32_t last;        /* atoms from shapes->first to there */
     sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
-    sampi_vec witnesses; /* sampi_node: members that are not listed and must be there */
+    sampi_vec witnesses; /* sampi_witness */
+    int32_t n_witnesses; /* that there will be */
+    bool by_kind;        /* are they told apart by the kinds of their names? */
+    uint32_t kinds;      /* of names that are not listed, which sampi_object_others has: a set; 0: all */
     sampi_texts allowed; /* names: propertyNames */
     int32_t least, most;
     bool closed; /* no other names, since it equals a value */
@@ -23471,6 +23601,7 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
         if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
         if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
+        if (a.kind == SAMPI_ATOM_WITNESS) sampi_atom_at(x, i)->with = o->n_witnesses++;
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
         for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
@@ -23499,16 +23630,23 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns; of the member that atom
-   `witness` is about, if that is not -1. -1: there can be none. */
+/* Is an atom about one of these witnesses, a set of bits? */
+static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
+{
+    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
+    return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
+}
+
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns, and that is all of
+   `witnesses`. -1: there can be none. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
-                                            int32_t witness)
+                                            uint64_t witnesses)
 {
     int32_t first = x->stack.n;
     bool possible = true;
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
-        if (witness >= 0 && a.literal >= 0 && (i == witness || a.with == witness))
+        if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
@@ -23545,11 +23683,56 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
             sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
         }
-        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, -1) : -1;
+        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, 0) : -1;
         possible = n.goal >= 0 || !n.required;
         ((sampi_name *)o->names.data)[i] = n;
     }
     return possible;
+}
+
+/* ---- names that come twice ----
+   Of two members of one name the last one counts. So a witness, a member that must be there since it breaks something,
+   must not be replaced by a later one that does not break it. A grammar can't remember a name of any length, but it can
+   remember a checksum of it: its kind, one of eight. Behind a witness, a member's name is of another kind, or the
+   member breaks the same, if its name may be the witness's at all. Two witnesses are of two kinds, so they count as two
+   members. */
+
+/* The texts of a kind: which of three bits are set in an odd number of their bytes. */
+static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
+{
+    sampi_tree *t = x->tree;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t bit = 0; SAMPI_KINDS_OF_NAMES >> bit > 1; bit++) {
+        uint8_t set[2][32] = { { 0 } };
+        for (int32_t byte = 0; byte < 256; byte++) set[byte >> bit & 1][byte / 8] |= (uint8_t)(1 << byte % 8);
+        sampi_node odd = sampi_tree_pooled(t, SAMPI_NODE_SET, set[1], 32);
+        sampi_node even = sampi_tree_repeat(t, sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32), 0, -1);
+        sampi_node half = sampi_tree_seq(t, even, odd);
+        sampi_node twice = sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, half, half), 0, -1), even);
+        sampi_node one = kind >> bit & 1 ? sampi_tree_seq(t, half, twice) : twice;
+        all = bit ? sampi_tree_and(t, all, one) : one;
+    }
+    return all;
+}
+
+/* The names of some kinds, one of them or all but a few, each in its shortest spelling. */
+static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
+{
+    if (names.n == 0) return names;
+    names = sampi_texts_and(x, names, sampi_texts_some(x, x->shortest), true);
+    sampi_node node = sampi_texts_node(x, names, true);
+    const bool one = (kinds & (kinds - 1)) == 0;
+    for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES; kind++) {
+        if ((kinds >> kind & 1) != one) continue;
+        sampi_node is = sampi_schema_kind(x, kind);
+        node = one ? sampi_tree_and(x->tree, node, is) : sampi_schema_except(x->tree, node, is);
+    }
+    return sampi_texts_some(x, node);
+}
+
+static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
+{
+    return (sampi_witness *)o->witnesses.data + i;
 }
 
 static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
@@ -23560,17 +23743,21 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 /* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
    number i no others. Each pattern more splits them in two. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
-                                                 uint32_t bits, int32_t witness)
+                                                 uint32_t bits, uint64_t witnesses)
 {
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
-                                              bits | (uint32_t)1 << i, witness);
-        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witness));
+                                              bits | (uint32_t)1 << i, witnesses);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witnesses));
     }
-    int32_t goal = sampi_object_goal(x, o, -1, bits, witness);
+    int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
+    bool look = goal >= 0 && witnesses && !o->shapes->ask; /* for a name, before one of some kind */
+    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
+    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
@@ -23603,38 +23790,99 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
+/* Members of names that are not listed, which break what each witness from number i on breaks whose name they may
+   have. */
+static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
+                                                uint64_t witnesses)
+{
+    while (i < o->witnesses.n && !sampi_witness_at(o, i)->bound) i++;
+    if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (i == o->witnesses.n) return sampi_object_others(x, o, names, 0, 0, witnesses);
+    sampi_texts in = sampi_witness_at(o, i)->names,
+                out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
+    in = sampi_texts_and(x, names, in, true);
+    sampi_node with = sampi_object_bound(x, o, in, i + 1, witnesses | (uint64_t)1 << i);
+    return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
+}
+
+/* The members behind witnesses, for each set of kinds that these may be of: others [SAMPI_SETS_OF_KINDS]. */
+static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
+{
+    sampi_texts names = sampi_object_unlisted(x, o);
+    sampi_node bound = sampi_object_bound(x, o, names, 0, 0);
+    others[0] = other;
+    for (uint32_t set = 1; set < SAMPI_SETS_OF_KINDS; set++) {
+        int32_t n = 0;
+        for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES; kind++) n += set >> kind & 1;
+        others[set] = SAMPI_NEVER;
+        if (n > o->witnesses.n) continue;
+        o->kinds = SAMPI_SETS_OF_KINDS - 1 - set;
+        others[set] = sampi_tree_alt(x->tree, sampi_object_others(x, o, names, 0, 0, 0), bound);
+        sampi_schema_made(x, others[set]);
+    }
+    o->kinds = 0;
+}
+
+static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
+{
+    sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
+    if (!room) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    room->node = node;
+    room->required = required;
+}
+
+/* The members that are listed, then the witnesses, each of any kind or one for each. How many there must be. */
+static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
+{
+    int32_t n_required = o->witnesses.n;
+    for (int32_t i = 0; i < o->names.n && !x->status; i++) {
+        const sampi_name n = ((sampi_name *)o->names.data)[i];
+        if (n.goal < 0) continue;
+        sampi_node node = sampi_object_pair(x, sampi_schema_quoted(x, n.name), sampi_goal_node(x, n.goal));
+        sampi_member_add(x, list, node, n.required);
+        n_required += n.required;
+    }
+    for (int32_t i = 0; i < o->witnesses.n && !x->status; i++) {
+        const sampi_witness w = *sampi_witness_at(o, i);
+        if (!o->by_kind) sampi_member_add(x, list, w.node, true);
+        for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES && o->by_kind; kind++) {
+            o->kinds = (uint32_t)1 << kind;
+            sampi_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
+        }
+    }
+    o->kinds = 0;
+    return n_required;
+}
+
 /* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. Those that must be there come behind the ones that are listed, if there is an order. */
+   them. Those that must be there come behind the ones that are listed, if there is an order and it does not matter
+   which name is whose. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
-    sampi_name *names = (sampi_name *)o->names.data;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t n_required = 0;
-    for (int32_t i = 0; i < o->names.n + o->witnesses.n && !x->status; i++) {
-        sampi_member m = { SAMPI_NEVER, true };
-        if (i >= o->names.n)
-            m.node = *sampi_ints(&o->witnesses, i - o->names.n);
-        else {
-            if (names[i].goal < 0) continue;
-            m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
-            m.required = names[i].required;
-        }
-        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
-        if (room)
-            *room = m;
-        else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
-        n_required += m.required;
-    }
-    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
-    if (o->least > n_required + 1 && other != SAMPI_NEVER)
+    int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
+    size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
+    /* so many names are sure to differ */
+    if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
+    if (!o->witnesses.n && o->least == n_names + 1) n_names++;
+    if (o->least > n_names && other != SAMPI_NEVER)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
-    if (o->least > o->most || n_required > o->most)
+    if (x->status || o->least > o->most || n_required > o->most)
         list.n = 0;
-    else if (x->in_order && !counted)
+    else if (o->by_kind) {
+        sampi_node others[SAMPI_SETS_OF_KINDS];
+        sampi_object_behind(x, o, other, others);
+        if (!x->status)
+            inside = sampi_tree_witnesses(t, (const sampi_member *)list.data, (size_t)list.n, o->witnesses.n,
+                                          x->comma, others, (size_t)o->least, most);
+    } else if (x->in_order && !counted)
         inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
     else if (list.n == 0 && other == SAMPI_NEVER)
         inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
@@ -23642,7 +23890,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
         inside = sampi_object_in_order(x, NULL, 0, other);
     else
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
-                                    (size_t)o->least, o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX);
+                                    (size_t)o->least, most);
     sampi_vec_free(&list);
     return sampi_schema_bracket(x, "{", inside, "}");
 }
@@ -23683,18 +23931,39 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
 /* The members that must be there and are not listed. False: there can't be one. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
+    if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
-        sampi_texts names = sampi_object_unlisted(x, o);
+        sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
+        const uint64_t one = (uint64_t)1 << o->witnesses.n;
+        bool valued = false;
         for (int32_t k = i; k < o->last; k++) {
             sampi_atom a = *sampi_atom_at(x, k);
-            if (k == i || a.with == i) names = sampi_texts_and(x, names, sampi_exists_names(x, a), true);
+            if (!sampi_atom_is_met(x, a, one)) continue;
+            w.names = sampi_texts_and(x, w.names, sampi_exists_names(x, a), true);
+            valued |= a.literal >= 0;
         }
-        sampi_node node = o->closed ? (sampi_node)SAMPI_NEVER : sampi_object_others(x, o, names, 0, 0, i);
-        if (node == SAMPI_NEVER) return false;
-        sampi_push(x, &o->witnesses, node);
+        if (!o->closed) w.node = sampi_object_others(x, o, w.names, 0, 0, one);
+        if (w.node == SAMPI_NEVER) return false;
+        w.bound = valued && !o->shapes->ask && sampi_object_others(x, o, w.names, 0, 0, 0) != w.node;
+        sampi_witness *room = (sampi_witness *)sampi_vec_add(&o->witnesses, sizeof w, 1);
+        if (room)
+            *room = w;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        o->by_kind |= w.bound;
     }
     return true;
+}
+
+/* Do names have to be told apart? */
+static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
+{
+    int32_t n_required = 0;
+    for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
+    if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
+    if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
 /* An object of the atoms, of which none is an EXISTS. */
@@ -23707,7 +23976,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
-        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
+        sampi_object_tell_apart(x, &o);
+        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, 0);
         s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
     }
     sampi_object_end(&o);
