@@ -150,9 +150,9 @@ test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wild
 # for JavaScript; without npm or a network there is none, and the tests say so
 $(B)/koffi: | $(B)
 	@mkdir -p $(B)/bindings
-	@! command -v npm > /dev/null || { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1; touch $@; }
+	@! command -v npm > /dev/null || { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 typescript@5.9.3 pyright@1.1.408 > $(B)/bindings/npm.log 2>&1; touch $@; }
 
-## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+## test-bindings: C++, Python and JavaScript give C's tokens, do what their pages say, free all (npm: koffi, typescript, pyright); what is missing is told
 test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 

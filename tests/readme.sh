@@ -91,7 +91,7 @@ for page in README.md bench/README.md; do
 done
 
 # Links within the repository: the file is there, and has that heading (as GitHub makes its name).
-for page in README.md bench/README.md bench/GPU.md; do
+for page in README.md bench/README.md bench/GPU.md tests/bindings/*.md; do
     grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//' | grep -v '^http' | sort -u | while read -r link; do
         file=${link%%#*}
         file=$(dirname "$page")/${file:-$(basename "$page")}
