@@ -599,7 +599,7 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
               they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
               and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
               as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
-     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
+     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in front of
               all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
               of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
      Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
@@ -9399,7 +9399,6 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_sampler **item = c->u.chain.item + i;
     memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
     *item = s;
-    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
@@ -9430,6 +9429,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
     if (!s) return NULL;
     sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->owner = NULL;
+    if (((sampi_sampler *)s)->made_by == SAMPI_AS_GRAMMAR) ((sampi_sampler *)s)->made_by = SAMPI_BY_HAND;
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;
@@ -9759,6 +9759,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
+    c->made_by = SAMPI_BY_HAND;
     c->serial = sampi_next_serial();
     return &c->base;
 }
