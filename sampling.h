@@ -599,9 +599,10 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
               they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
               and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
               as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
-     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in front of
-              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
-              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in
+              front of all that parameters make, behind all of it, or directly in front of what selects; else behind
+              the sampler of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest
+              before it).
      Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
               the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
               Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
