@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7067 samplers/llama_cpp/head.h       17340 grammar/gbnf.h
-     256 api/config.h                     7145 samplers/llama_cpp/truncation.h 17630 grammar/regex.h
-     286 api/types.h                      7284 samplers/llama_cpp/temperature.h 18027 grammar/grammars.h
-     534 api/missing.h                    7345 samplers/llama_cpp/selection.h  18081 grammar/vocabulary.h
-     548 api/sample.h                     7484 samplers/infill.h               18544 grammar/triggers.h
-     631 api/chains.h                     7565 config/describe.h               18873 grammar/matcher.h
-     861 api/samplers.h                   7746 config/params.h                 19086 grammar/derivatives.h
-    1107 api/gumbel.h                     7818 config/constructors.h           19541 grammar/states.h
-    1127 api/operator.h                   8028 config/from_params.h            19696 grammar/items.h
-    1174 api/kv.h                         8099 config/orders.h                 19819 grammar/masks.h
-    1341 api/llama_cpp.h                  8330 config/numbers.h                20012 grammar/runs.h
-    1379 api/text_error.h                 8467 config/set.h                    20183 grammar/entries.h
-    1395 api/grammar.h                    8613 config/tell.h                   20533 grammar/accepting.h
-    1542 api/shards.h                     8742 config/settings.h               20779 grammar/waiting.h
-    1632 api/peers.h                      8851 life/rollback.h                 20904 grammar/history.h
-    1699 api/drafts.h                     9156 life/chain.h                    21026 grammar/room.h
-    1796 api/constraints.h                9424 life/members.h                  21215 grammar/sampler.h
-    1961 api/parts.h                      9550 life/update.h                   21464 grammar/hooks.h
-    1998 base/switches.h                  9811 life/copy.h                     21572 schema/head.h
-    2248 base/random.h                    9994 rows/row.h                      21729 schema/errors.h
-    2339 base/exact.h                    10262 rows/pieces.h                   21829 schema/collections.h
-    2549 base/bits128.h                  10355 rows/thresholds.h               21850 schema/references.h
-    2623 base/elements.h                 10458 rows/compact.h                  22061 schema/strings.h
-    2752 kernels/contract.h              10637 rows/sums.h                     22121 schema/numbers.h
-    2894 kernels/scalar.h                10782 rows/changes.h                  22385 schema/sets.h
-    3096 kernels/sets.h                  10864 rows/cuts.h                     22525 schema/formats.h
-    3141 kernels/vectors.h               11288 rows/typical.h                  22709 schema/scalars.h
-    3256 kernels/avx512.h                11600 rows/tail_free.h                22917 schema/goals.h
-    3338 kernels/avx2.h                  11674 rows/selecting.h                23129 schema/alternatives.h
-    3399 kernels/sse2.h                  11803 rows/mirostat.h                 23592 schema/objects.h
-    3415 kernels/neon.h                  11881 rows/llama_cpp/sums.h           23948 schema/arrays.h
-    3436 kernels/wasm.h                  12218 rows/llama_cpp/samplers.h       24201 schema/whole.h
-    3450 kernels/generic.h               12692 rows/plan.h                     24366 peers/tables.h
-    3466 kernels/shared.h                12709 rows/logprobs.h                 24671 peers/values.h
-    3585 kernels/passes.h                12792 rows/draw.h                     25079 peers/llama_server.h
-    4236 kernels/check.h                 13031 run/sample.h                    25145 peers/fields.h
-    4257 kernels/dispatch.h              13193 run/apply.h                     25303 peers/requests.h
-    4448 core/array.h                    13275 run/writing.h                   25424 shards/head.h
-    4756 core/table.h                    13402 run/arrays.h                    25544 shards/bytes.h
-    4983 core/record.h                   13523 run/arrays_llama_cpp.h          25639 shards/merging.h
-    5197 core/fields.h                   13816 run/verify.h                    25916 shards/row.h
-    5368 core/owners.h                   13899 run/batch.h                     26030 shards/answers.h
-    5425 grammar/declared.h              14051 life/state.h                    26580 shards/logprobs.h
-    5449 constraints/declared.h          14131 life/state_fields.h             26718 shards/told.h
-    5469 core/making.h                   14225 life/state_kinds.h              26854 shards/steps.h
-    5574 core/windows.h                  14390 core/kinds.h                    27050 shards/prefix.h
-    5674 core/streams.h                  14446 operator/weights.h              27642 shards/cuts.h
-    5712 samplers/logit_bias.h           14533 operator/search.h               27863 shards/draws.h
-    5750 samplers/penalties.h            14671 operator/run.h                  28015 shards/way.h
-    5802 samplers/dry.h                  14838 kv/cells.h                      28159 shards/memory.h
-    6120 samplers/top_n_sigma.h          14875 kv/making.h                     28236 shards/batch.h
-    6206 samplers/tail_free.h            15100 kv/slot.h                       28669 drafts/head.h
-    6281 samplers/typical_top_p.h        15239 kv/sequences.h                  28725 drafts/block.h
-    6315 samplers/min_p.h                15373 kv/data.h                       28910 drafts/tree.h
-    6327 samplers/top_a.h                15496 kv/update.h                     29030 drafts/relaxed.h
-    6378 samplers/top_h_min_k.h          15621 kv/state.h                      29105 drafts/hooks.h
-    6446 samplers/xtc.h                  15832 llama_cpp/functions.h           29128 constraints/automaton.h
-    6480 samplers/temperature.h          15899 llama_cpp/object.h              29217 constraints/making.h
-    6544 samplers/smoothing.h            15952 llama_cpp/vocabulary.h          29430 constraints/sampler.h
-    6594 drafts/declared.h               16028 text/reading.h                  29520 constraints/constructors.h
-    6607 samplers/selection.h            16135 text/strings.h                  29783 constraints/accepting.h
-    6642 samplers/choose.h               16225 text/values.h                   30025 constraints/drawing.h
-    6702 samplers/ratio.h                16378 text/documents.h                30208 constraints/told.h
-    6779 samplers/draw.h                 16451 grammar/head.h                  30266 constraints/top_p_decay.h
-    6833 samplers/gumbel.h               16485 grammar/tree.h                  30320 constraints/accessors.h
-    6893 samplers/mirostat.h             17036 grammar/finishing.h             30357 base/restore.h
-    6993 samplers/adaptive_p.h           17255 grammar/reading.h               30370 api/license.h
+       2 api/opening.h                    7130 samplers/llama_cpp/head.h       17477 grammar/gbnf.h
+     256 api/config.h                     7208 samplers/llama_cpp/truncation.h 17767 grammar/regex.h
+     286 api/types.h                      7347 samplers/llama_cpp/temperature.h 18164 grammar/grammars.h
+     534 api/missing.h                    7408 samplers/llama_cpp/selection.h  18218 grammar/vocabulary.h
+     548 api/sample.h                     7547 samplers/infill.h               18682 grammar/triggers.h
+     635 api/chains.h                     7628 config/describe.h               19011 grammar/matcher.h
+     883 api/samplers.h                   7809 config/params.h                 19224 grammar/derivatives.h
+    1136 api/gumbel.h                     7881 config/constructors.h           19697 grammar/states.h
+    1156 api/operator.h                   8091 config/from_params.h            19852 grammar/items.h
+    1205 api/kv.h                         8162 config/orders.h                 19975 grammar/masks.h
+    1383 api/llama_cpp.h                  8393 config/numbers.h                20168 grammar/runs.h
+    1423 api/text_error.h                 8530 config/set.h                    20339 grammar/entries.h
+    1439 api/grammar.h                    8676 config/tell.h                   20689 grammar/accepting.h
+    1596 api/shards.h                     8805 config/settings.h               20935 grammar/waiting.h
+    1690 api/peers.h                      8914 life/rollback.h                 21060 grammar/history.h
+    1757 api/drafts.h                     9219 life/chain.h                    21182 grammar/room.h
+    1854 api/constraints.h                9487 life/members.h                  21371 grammar/sampler.h
+    2024 api/parts.h                      9613 life/update.h                   21620 grammar/hooks.h
+    2061 base/switches.h                  9874 life/copy.h                     21728 schema/head.h
+    2311 base/random.h                   10058 rows/row.h                      21886 schema/errors.h
+    2402 base/exact.h                    10326 rows/pieces.h                   21986 schema/collections.h
+    2612 base/bits128.h                  10419 rows/thresholds.h               22007 schema/references.h
+    2686 base/elements.h                 10522 rows/compact.h                  22218 schema/strings.h
+    2815 kernels/contract.h              10701 rows/sums.h                     22278 schema/numbers.h
+    2957 kernels/scalar.h                10846 rows/changes.h                  22542 schema/sets.h
+    3159 kernels/sets.h                  10928 rows/cuts.h                     22682 schema/formats.h
+    3204 kernels/vectors.h               11352 rows/typical.h                  22892 schema/scalars.h
+    3319 kernels/avx512.h                11664 rows/tail_free.h                23100 schema/goals.h
+    3401 kernels/avx2.h                  11738 rows/selecting.h                23312 schema/alternatives.h
+    3462 kernels/sse2.h                  11867 rows/mirostat.h                 23775 schema/objects.h
+    3478 kernels/neon.h                  11945 rows/llama_cpp/sums.h           24281 schema/arrays.h
+    3499 kernels/wasm.h                  12282 rows/llama_cpp/samplers.h       24534 schema/whole.h
+    3513 kernels/generic.h               12756 rows/plan.h                     24699 peers/tables.h
+    3529 kernels/shared.h                12773 rows/logprobs.h                 25004 peers/values.h
+    3648 kernels/passes.h                12856 rows/draw.h                     25412 peers/llama_server.h
+    4299 kernels/check.h                 13095 run/sample.h                    25478 peers/fields.h
+    4320 kernels/dispatch.h              13257 run/apply.h                     25636 peers/requests.h
+    4511 core/array.h                    13339 run/writing.h                   25757 shards/head.h
+    4819 core/table.h                    13466 run/arrays.h                    25877 shards/bytes.h
+    5046 core/record.h                   13587 run/arrays_llama_cpp.h          25972 shards/merging.h
+    5260 core/fields.h                   13880 run/verify.h                    26249 shards/row.h
+    5431 core/owners.h                   13963 run/batch.h                     26363 shards/answers.h
+    5488 grammar/declared.h              14115 life/state.h                    26913 shards/logprobs.h
+    5512 constraints/declared.h          14195 life/state_fields.h             27051 shards/told.h
+    5532 core/making.h                   14289 life/state_kinds.h              27187 shards/steps.h
+    5637 core/windows.h                  14454 core/kinds.h                    27383 shards/prefix.h
+    5737 core/streams.h                  14510 operator/weights.h              27975 shards/cuts.h
+    5775 samplers/logit_bias.h           14597 operator/search.h               28196 shards/draws.h
+    5813 samplers/penalties.h            14735 operator/run.h                  28348 shards/way.h
+    5865 samplers/dry.h                  14902 kv/cells.h                      28492 shards/memory.h
+    6183 samplers/top_n_sigma.h          14939 kv/making.h                     28569 shards/batch.h
+    6269 samplers/tail_free.h            15164 kv/slot.h                       29002 drafts/head.h
+    6344 samplers/typical_top_p.h        15303 kv/sequences.h                  29058 drafts/block.h
+    6378 samplers/min_p.h                15437 kv/data.h                       29243 drafts/tree.h
+    6390 samplers/top_a.h                15560 kv/update.h                     29363 drafts/relaxed.h
+    6441 samplers/top_h_min_k.h          15685 kv/state.h                      29438 drafts/hooks.h
+    6509 samplers/xtc.h                  15896 llama_cpp/functions.h           29461 constraints/automaton.h
+    6543 samplers/temperature.h          15963 llama_cpp/object.h              29550 constraints/making.h
+    6607 samplers/smoothing.h            16016 llama_cpp/vocabulary.h          29763 constraints/sampler.h
+    6657 drafts/declared.h               16092 text/reading.h                  29853 constraints/constructors.h
+    6670 samplers/selection.h            16199 text/strings.h                  30116 constraints/accepting.h
+    6705 samplers/choose.h               16289 text/values.h                   30358 constraints/drawing.h
+    6765 samplers/ratio.h                16442 text/documents.h                30541 constraints/told.h
+    6842 samplers/draw.h                 16515 grammar/head.h                  30599 constraints/top_p_decay.h
+    6896 samplers/gumbel.h               16549 grammar/tree.h                  30653 constraints/accessors.h
+    6956 samplers/mirostat.h             17171 grammar/finishing.h             30690 base/restore.h
+    7056 samplers/adaptive_p.h           17392 grammar/reading.h               30703 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -614,7 +614,9 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
      Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
 SAMP_API const char *samp_isa_name(void);
+/* Name i of the instruction sets that work here; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
+/* Use that instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
@@ -625,7 +627,9 @@ SAMP_API int samp_isa_force(const char *name);
      SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+/* What is wrong, for a user to read. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
+/* SAMP_VERSION of the file that was compiled. */
 SAMP_API int samp_version(void);
 
 /* ---- src/api/chains.h ---- */
@@ -636,6 +640,7 @@ SAMP_API int samp_version(void);
      most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
      log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+/* All off but the temperature, which comes first. */
 SAMP_API samp_params samp_plain_params(void);
 
 /* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
@@ -671,9 +676,10 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
               they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
               and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
               as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
-     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
-              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
-              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in
+              front of all that parameters make, behind all of it, or directly in front of what selects; else behind
+              the sampler of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest
+              before it).
      Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
               the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
               Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
@@ -697,7 +703,9 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
    NULL but of NULL; what it points to changes with the next call that sets. */
 SAMP_API samp_settings *samp_settings_new(void);
+/* NULL is fine. */
 SAMP_API void samp_settings_free(samp_settings *settings);
+/* Read the settings as samp_params. */
 SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
 
 /* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
@@ -723,6 +731,7 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
      Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
               list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+/* Which values a name takes, for a user to read. */
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
 /* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
@@ -745,9 +754,11 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
    samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
+/* A vocabulary from a list of its tokens' bytes. */
 SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                      const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
                                      int *status);
+/* Free one that samp_vocab_init made; NULL is fine. */
 SAMP_API void samp_vocab_free(samp_vocab *vocab);
 
 /* samp_chain_init -- an empty chain. */
@@ -764,13 +775,16 @@ SAMP_API samp_sampler *samp_chain_init(void);
               select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
               samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+/* Add a sampler at place i. */
 SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
    until another chain takes it. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
+/* How many samplers a chain has. */
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
+/* Take sampler i out of a chain; it is yours then. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 
 /* samp_status -- the error that a sampler carries from its making, or SAMP_OK; *field (may be NULL) names the
@@ -794,13 +808,16 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
    outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
    sampler that draws (even if it had no choice), not with samp_accept. Only SAMP_RNG_PHILOX uses it. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s);
+/* Set the number of the next draw. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 
 /* samp_prev -- copy the last accepted tokens of a chain, at most n, the oldest first; returns how many.
    samp_last -- the last accepted token, or SAMP_E_EMPTY.
    samp_set_n_prev -- keep the last n tokens (64 unless told; 0 .. 2^20); forgets those seen so far. Allocates. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
+/* The last accepted token, or SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain);
+/* Keep the last n tokens for samp_prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
 /* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
@@ -828,7 +845,9 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               by samp_reserve, or with the first token; if there is none left then, nothing is kept. What has no state
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+/* Keep the last `depth` tokens for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+/* How many tokens samp_rollback could take back now. */
 SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
@@ -846,11 +865,14 @@ SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
               SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
+/* Write what a sampler has become, samp_state_size bytes. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+/* Go on from such bytes. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
+/* The counts back to zero. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
 /* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";
@@ -878,8 +900,11 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
    samp_clone -- a copy that continues as the original would: parameters, random and all other state. NULL: no memory.
    */
 SAMP_API const char *samp_name(const samp_sampler *s);
+/* Begin another text: the sampler is as new. */
 SAMP_API void samp_reset(samp_sampler *s);
+/* A copy that continues as the original would. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
+/* Free a sampler, and a chain with its members; NULL is fine. */
 SAMP_API void samp_free(samp_sampler *s);
 
 /* samp_init_custom -- your own sampler; *iface must outlive it. NULL iface or apply: an object that carries
@@ -949,6 +974,7 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
    top_k_ties = 1.
      MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+/* The k largest logits, and all that equal the last of them. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
@@ -998,7 +1024,9 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
      Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+/* Keep tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+/* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
 /* samp_init_top_h -- keep the longest beginning of the order whose entropy (of p made to sum to 1 there) is at most
@@ -1013,6 +1041,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Leaves   sorted = true.   MT19937  the same.   Masked tokens are no l_n.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
+/* Keep the first k in order, up to the cliff. */
 SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
@@ -1139,7 +1168,9 @@ typedef struct samp_random_sample samp_random_sample;
    samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
    probs is SAMP_F32. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+/* Bytes that a run needs; 0 for NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+/* NULL is fine. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 
 /* samp_random_sample_run -- sample one index.
@@ -1246,6 +1277,7 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
      Memory   one block: samp_kv_size (unless it is yours), 16 bytes per cell, 80 per layer. Nothing else allocates.
      Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
+/* NULL is fine. */
 SAMP_API void samp_kv_free(samp_kv *kv);
 
 /* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
@@ -1276,25 +1308,32 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
    samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
+/* dst has the tokens of src too (a fork). */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
+/* Forget all other sequences. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
+/* Move positions by delta. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
+/* Divide positions by d. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
 
 /* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
    (or kv is NULL), SAMP_E_RANGE if it is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
+/* The largest position of a sequence; -1 if it has none. */
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
 
 /* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
    [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
+/* A layer's values, for kernels of your own. */
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
 
 /* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
    NULL. f16 is rounded to nearest, ties to even.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
+/* Read what one cell has in one layer. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
 
 /* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
@@ -1305,6 +1344,7 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
    samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
+/* Ask the next samp_kv_update to defragment. */
 SAMP_API int samp_kv_defrag(samp_kv *kv);
 
 /* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
@@ -1323,7 +1363,9 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
+/* Write a sequence, samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
+/* Make such bytes the sequence seq. */
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #ifndef SAMPLING_KV_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1362,6 +1404,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
+/* The chain behind a llama_sampler, lent; see above. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
@@ -1370,6 +1413,7 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
+/* NULL is fine. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #ifndef SAMPLING_LLAMA_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1419,7 +1463,9 @@ typedef struct samp_grammar samp_grammar;
               does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
               or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
               that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
-              listed may come twice.
+              listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
+              must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
+              of three bits, one whose name might be the same must break it too.
      root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
               (one behind each comma and colon; NULL: any space, but none around the whole)
@@ -1430,6 +1476,7 @@ typedef struct samp_grammar samp_grammar;
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
+/* NULL is fine. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
 
 /* A vocabulary made ready for grammars: its tokens as a trie. */
@@ -1444,6 +1491,7 @@ typedef struct samp_vocab_index samp_vocab_index;
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+/* NULL is fine. */
 SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
 
 /* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
@@ -1451,7 +1499,9 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
      bytes    [size] aligned to 4; all of them, and of the same vocabulary
      Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+/* Write the index, samp_vocab_index_size bytes. */
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+/* An index that reads such bytes where they are. */
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
 
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
@@ -1497,9 +1547,11 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
 SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
                                               const char *const *words, size_t n_words, const samp_token *tokens,
                                               size_t n_tokens);
+/* A grammar that waits for one of these patterns. */
 SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
                                                        const char *const *patterns, size_t n_patterns,
                                                        const samp_token *tokens, size_t n_tokens);
+/* 1: it waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
@@ -1517,7 +1569,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
      (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
      tokenise and accept them. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+/* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+/* The bytes that must follow, whatever comes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
 
 /* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
@@ -1572,6 +1626,7 @@ typedef struct samp_ranks {
               allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
+/* NULL is fine. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice: on every rank the same tokens and
@@ -1613,8 +1668,11 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
      was. */
 SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                               samp_token *out);
+/* This rank's message of the next round, to be changed in place. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
+/* The merged message lies there: go on. */
 SAMP_API int samp_shard_take(samp_shard *shard);
+/* Give up what is under way. */
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #ifndef SAMPLING_SHARDS_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -1846,6 +1904,7 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
               making goes through the vocabulary: some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
+/* None of these strings of bytes comes to stand in the text. */
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
 
@@ -1864,7 +1923,9 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
+/* Mask these tokens at the position begin. */
 SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin);
+/* Mask these tokens before the position begin + n_min. */
 SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
 
 /* samp_init_allowed_tokens -- mask all but these tokens; n >= 1.   Cost  that of the tokens allowed.
@@ -1919,6 +1980,7 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
      Source   as above, the discussion there: Page 1954, cumulative sums. */
 SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
                                               int32_t every, float penalty);
+/* Break loops without a fixed period. */
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
@@ -1945,6 +2007,7 @@ typedef struct samp_thinking {
      open. Of a chain, the first member that is one. SAMP_E_UNSUPPORTED: none is; SAMP_E_NULL, or what s carries. */
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
+/* How many tokens the open span may still have; -1: none is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #ifndef SAMPLING_CONSTRAINTS_DECLARED
 #pragma pop_macro("SAMP_API")
@@ -9511,7 +9574,6 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_sampler **item = c->u.chain.item + i;
     memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
     *item = s;
-    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
@@ -9542,6 +9604,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
     if (!s) return NULL;
     sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->owner = NULL;
+    if (((sampi_sampler *)s)->made_by == SAMPI_AS_GRAMMAR) ((sampi_sampler *)s)->made_by = SAMPI_BY_HAND;
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;
@@ -9873,6 +9936,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
+    c->made_by = SAMPI_BY_HAND;
     c->serial = sampi_next_serial();
     return &c->base;
 }
@@ -16561,7 +16625,14 @@ typedef struct sampi_list {
     int32_t first, n; /* members, in the tree's array */
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
+    int32_t slots;       /* places for witnesses, see sampi_tree_witnesses */
 } sampi_list;
+
+enum {
+    SAMPI_KINDS_OF_NAMES = 8, /* that witnesses are told apart by */
+    SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
+    SAMPI_MAX_SLOTS = 4
+};
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -16700,10 +16771,46 @@ typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], until the tree grows */
     sampi_node seen;
-    int32_t count;         /* members that there were */
-    int32_t missing, left; /* of those that were not: how many must come, how many may */
-    bool dead;             /* one must that nothing can be */
+    int32_t count;                  /* members that there were */
+    int32_t missing, left;          /* of those that were not: how many must come, how many may */
+    bool dead;                      /* one must that nothing can be */
+    uint32_t taken;                 /* the kinds of names of the witnesses that there were, */
+    int32_t n_open;                 /* the slots that are left, */
+    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each may be of, */
+    int32_t slot[SAMPI_MAX_SLOTS];  /* and their numbers */
 } sampi_opening;
+
+/* Can each of the slots [n] get a kind of its own, none of those that are taken? */
+static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
+{
+    if (n == 0) return true;
+    for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1)
+        if ((open[0] & ~taken & kind) && sampi_slots_fit(open + 1, n - 1, taken | kind)) return true;
+    return false;
+}
+
+/* The slots of a list, and which other members may still come. */
+static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
+{
+    p->taken = 0;
+    p->n_open = 0;
+    if (p->list.slots == 0) return;
+    for (int32_t s = 0, i = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES; s < p->list.slots; s++) {
+        uint32_t seen = 0, may = 0;
+        for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1, i++) {
+            if (sampi_has_seen(t, p->seen, i)) seen |= kind;
+            if (!sampi_is_dead(t, p->member[i].node)) may |= kind;
+        }
+        p->taken |= seen;
+        if (seen) continue;
+        p->slot[p->n_open] = s;
+        p->open[p->n_open++] = may;
+    }
+    p->missing += p->n_open;
+    p->left += p->n_open;
+    p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
+    p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
+}
 
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
@@ -16714,14 +16821,15 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     p.count = e->c / 2;
     p.missing = p.left = 0;
     p.dead = false;
-    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
-    for (int32_t i = 0; i < p.list.n; i++) {
+    for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
         if (sampi_has_seen(t, p.seen, i)) continue;
         bool dead = sampi_is_dead(t, p.member[i].node);
         p.missing += p.member[i].required;
         p.left += !dead;
         p.dead |= dead && p.member[i].required;
     }
+    sampi_opening_slots(t, &p);
+    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
@@ -17019,7 +17127,7 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
     if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
     if (other < 0) return other;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
     if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
     sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
     sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
@@ -17031,6 +17139,33 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
         if (room[i].node < 0) return room[i].node;
     }
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}
+
+/* The same, with witnesses among the other members: the last ones of `members` are `slots` times
+   SAMPI_KINDS_OF_NAMES. Of each such group one must come, the first for a name of the first kind and so on; no two of
+   different groups are of one kind. What else may come depends on the kinds of the witnesses that have been there:
+   others [SAMPI_SETS_OF_KINDS], by the set of these. */
+static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
+                                       sampi_node separator, const sampi_node *others, size_t least, size_t most)
+{
+    sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
+    sampi_member *table = node < 0 ? NULL
+                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+    if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
+    for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
+        int32_t same = 0;
+        while (same < i && others[same] != others[i]) same++;
+        table[i].required = false;
+        table[i].node = same < i                   ? table[same].node
+                        : others[i] == SAMPI_NEVER ? SAMPI_NEVER
+                                                   : sampi_tree_call(t, others[i]);
+        if (table[i].node < 0) return table[i].node;
+    }
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    list->slots = slots;
+    list->other = table[0].node;
+    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    return node;
 }
 
 /* ---- src/grammar/finishing.h ---- */
@@ -17059,8 +17194,10 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
-            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* behind the members */
+            if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            i -= list->n + table;
+            return i == 0 ? list->separator : i == 1 ? list->other : -1;
         }
         default: return -1;
     }
@@ -17210,7 +17347,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind != SAMPI_NODE_MEMBERS) return;
     const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
     sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
-    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->slots << 32 | (uint32_t)list->n);
     for (int32_t i = 0; i < list->n; i++)
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }
@@ -18358,7 +18495,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many;
+   *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -19172,6 +19310,23 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
+/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+{
+    const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
+    uint32_t open[SAMPI_MAX_SLOTS], kind;
+    int32_t n = 0;
+    bool found = i < first;
+    if (found) return true;
+    kind = (uint32_t)1 << (i - first) % SAMPI_KINDS_OF_NAMES;
+    for (int32_t k = 0; k < p->n_open; k++)
+        if (p->slot[k] == (i - first) / SAMPI_KINDS_OF_NAMES)
+            found = (p->open[k] & kind) != 0;
+        else
+            open[n++] = p->open[k];
+    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
+}
+
 /* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
    for all that must still come; or NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
@@ -19179,7 +19334,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
     if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+        return SAMPI_NEVER;
     if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }
@@ -21695,6 +21851,7 @@ typedef struct sampi_schema {
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
     sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
+    samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int64_t steps;                  /* that may still be done */
@@ -22687,6 +22844,9 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     m->budget = SAMPI_SCHEMA_DERIVED;
     m->max_bytes = SAMPI_SCHEMA_BYTES;
+    for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
+    x->bytes.n_classes = 256;
+    m->grammar = &x->bytes;
     return true;
 }
 
@@ -22704,6 +22864,29 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     *x->tree = m->tree;
     sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+}
+
+/* Does a regular node match any text? Where it would take long, true. */
+static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
+{
+    sampi_matcher *m = &x->deriver;
+    sampi_schema_made(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    if (x->status) return false;
+    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 18 ? spare : 1 << 18;
+    if (spare <= 0) return true;
+    m->tree = *x->tree;
+    m->budget = most;
+    bool alive = sampi_alive(m, node);
+    *x->tree = m->tree;
+    m->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - m->budget);
+    if (m->status == SAMP_E_FULL) {
+        m->status = SAMP_OK;
+        m->work.n = 0;
+        alive = true;
+    }
+    sampi_schema_made(x, m->status);
+    return alive;
 }
 
 /* ---- src/schema/scalars.h ---- */
@@ -23599,13 +23782,23 @@ typedef struct sampi_name {
     bool required;
 } sampi_name;
 
+/* A member that is not listed and must be there, to break something. */
+typedef struct sampi_witness {
+    sampi_texts names;
+    sampi_node node;
+    bool bound; /* could another member of its name not break that? */
+} sampi_witness;
+
 /* An object under construction. */
 typedef struct sampi_object {
     sampi_shapes *shapes;
     int32_t last;        /* atoms from shapes->first to there */
     sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
-    sampi_vec witnesses; /* sampi_node: members that are not listed and must be there */
+    sampi_vec witnesses; /* sampi_witness */
+    int32_t n_witnesses; /* that there will be */
+    bool by_kind;        /* are they told apart by the kinds of their names? */
+    uint32_t kinds;      /* of names that are not listed, which sampi_object_others has: a set; 0: all */
     sampi_texts allowed; /* names: propertyNames */
     int32_t least, most;
     bool closed; /* no other names, since it equals a value */
@@ -23667,6 +23860,7 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
         if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
         if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
         if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
+        if (a.kind == SAMPI_ATOM_WITNESS) sampi_atom_at(x, i)->with = o->n_witnesses++;
         if (a.kind != SAMPI_ATOM_VALUE) continue;
         o->closed = true;
         for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
@@ -23695,16 +23889,23 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns; of the member that atom
-   `witness` is about, if that is not -1. -1: there can be none. */
+/* Is an atom about one of these witnesses, a set of bits? */
+static SAMPI_COLD bool sampi_atom_is_met(const sampi_schema *x, sampi_atom a, uint64_t witnesses)
+{
+    if (a.kind == SAMPI_ATOM_JOINED) a = *sampi_atom_at(x, a.with);
+    return a.kind == SAMPI_ATOM_WITNESS && (witnesses >> a.with & 1);
+}
+
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns, and that is all of
+   `witnesses`. -1: there can be none. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
-                                            int32_t witness)
+                                            uint64_t witnesses)
 {
     int32_t first = x->stack.n;
     bool possible = true;
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
-        if (witness >= 0 && a.literal >= 0 && (i == witness || a.with == witness))
+        if (witnesses && a.literal >= 0 && sampi_atom_is_met(x, a, witnesses))
             possible = sampi_goal_add(x, first, a.literal);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
@@ -23741,11 +23942,56 @@ static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
             sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
         }
-        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, -1) : -1;
+        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, 0) : -1;
         possible = n.goal >= 0 || !n.required;
         ((sampi_name *)o->names.data)[i] = n;
     }
     return possible;
+}
+
+/* ---- names that come twice ----
+   Of two members of one name the last one counts. So a witness, a member that must be there since it breaks something,
+   must not be replaced by a later one that does not break it. A grammar can't remember a name of any length, but it can
+   remember a checksum of it: its kind, one of eight. Behind a witness, a member's name is of another kind, or the
+   member breaks the same, if its name may be the witness's at all. Two witnesses are of two kinds, so they count as two
+   members. */
+
+/* The texts of a kind: which of three bits are set in an odd number of their bytes. */
+static SAMPI_COLD sampi_node sampi_schema_kind(sampi_schema *x, int32_t kind)
+{
+    sampi_tree *t = x->tree;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t bit = 0; SAMPI_KINDS_OF_NAMES >> bit > 1; bit++) {
+        uint8_t set[2][32] = { { 0 } };
+        for (int32_t byte = 0; byte < 256; byte++) set[byte >> bit & 1][byte / 8] |= (uint8_t)(1 << byte % 8);
+        sampi_node odd = sampi_tree_pooled(t, SAMPI_NODE_SET, set[1], 32);
+        sampi_node even = sampi_tree_repeat(t, sampi_tree_pooled(t, SAMPI_NODE_SET, set[0], 32), 0, -1);
+        sampi_node half = sampi_tree_seq(t, even, odd);
+        sampi_node twice = sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, half, half), 0, -1), even);
+        sampi_node one = kind >> bit & 1 ? sampi_tree_seq(t, half, twice) : twice;
+        all = bit ? sampi_tree_and(t, all, one) : one;
+    }
+    return all;
+}
+
+/* The names of some kinds, one of them or all but a few, each in its shortest spelling. */
+static SAMPI_COLD sampi_texts sampi_texts_of_kinds(sampi_schema *x, sampi_texts names, uint32_t kinds)
+{
+    if (names.n == 0) return names;
+    names = sampi_texts_and(x, names, sampi_texts_some(x, x->shortest), true);
+    sampi_node node = sampi_texts_node(x, names, true);
+    const bool one = (kinds & (kinds - 1)) == 0;
+    for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES; kind++) {
+        if ((kinds >> kind & 1) != one) continue;
+        sampi_node is = sampi_schema_kind(x, kind);
+        node = one ? sampi_tree_and(x->tree, node, is) : sampi_schema_except(x->tree, node, is);
+    }
+    return sampi_texts_some(x, node);
+}
+
+static sampi_witness *sampi_witness_at(const sampi_object *o, int32_t i)
+{
+    return (sampi_witness *)o->witnesses.data + i;
 }
 
 static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
@@ -23756,17 +24002,21 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 /* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
    number i no others. Each pattern more splits them in two. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
-                                                 uint32_t bits, int32_t witness)
+                                                 uint32_t bits, uint64_t witnesses)
 {
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
-                                              bits | (uint32_t)1 << i, witness);
-        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witness));
+                                              bits | (uint32_t)1 << i, witnesses);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witnesses));
     }
-    int32_t goal = sampi_object_goal(x, o, -1, bits, witness);
+    int32_t goal = sampi_object_goal(x, o, -1, bits, witnesses);
+    bool look = goal >= 0 && witnesses && !o->shapes->ask; /* for a name, before one of some kind */
+    if (look && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
+    if (o->kinds) names = sampi_texts_of_kinds(x, names, o->kinds);
+    if (look && o->kinds && !sampi_schema_alive(x, sampi_texts_node(x, names, true))) return SAMPI_NEVER;
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
@@ -23799,38 +24049,99 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
     return behind[0];
 }
 
+/* Members of names that are not listed, which break what each witness from number i on breaks whose name they may
+   have. */
+static SAMPI_COLD sampi_node sampi_object_bound(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
+                                                uint64_t witnesses)
+{
+    while (i < o->witnesses.n && !sampi_witness_at(o, i)->bound) i++;
+    if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (i == o->witnesses.n) return sampi_object_others(x, o, names, 0, 0, witnesses);
+    sampi_texts in = sampi_witness_at(o, i)->names,
+                out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
+    in = sampi_texts_and(x, names, in, true);
+    sampi_node with = sampi_object_bound(x, o, in, i + 1, witnesses | (uint64_t)1 << i);
+    return sampi_tree_alt(x->tree, with, sampi_object_bound(x, o, out, i + 1, witnesses));
+}
+
+/* The members behind witnesses, for each set of kinds that these may be of: others [SAMPI_SETS_OF_KINDS]. */
+static SAMPI_COLD void sampi_object_behind(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node *others)
+{
+    sampi_texts names = sampi_object_unlisted(x, o);
+    sampi_node bound = sampi_object_bound(x, o, names, 0, 0);
+    others[0] = other;
+    for (uint32_t set = 1; set < SAMPI_SETS_OF_KINDS; set++) {
+        int32_t n = 0;
+        for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES; kind++) n += set >> kind & 1;
+        others[set] = SAMPI_NEVER;
+        if (n > o->witnesses.n) continue;
+        o->kinds = SAMPI_SETS_OF_KINDS - 1 - set;
+        others[set] = sampi_tree_alt(x->tree, sampi_object_others(x, o, names, 0, 0, 0), bound);
+        sampi_schema_made(x, others[set]);
+    }
+    o->kinds = 0;
+}
+
+static SAMPI_COLD void sampi_member_add(sampi_schema *x, sampi_vec *list, sampi_node node, bool required)
+{
+    sampi_member *room = (sampi_member *)sampi_vec_add(list, sizeof *room, 1);
+    if (!room) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    room->node = node;
+    room->required = required;
+}
+
+/* The members that are listed, then the witnesses, each of any kind or one for each. How many there must be. */
+static SAMPI_COLD int32_t sampi_object_members(sampi_schema *x, sampi_object *o, sampi_vec *list)
+{
+    int32_t n_required = o->witnesses.n;
+    for (int32_t i = 0; i < o->names.n && !x->status; i++) {
+        const sampi_name n = ((sampi_name *)o->names.data)[i];
+        if (n.goal < 0) continue;
+        sampi_node node = sampi_object_pair(x, sampi_schema_quoted(x, n.name), sampi_goal_node(x, n.goal));
+        sampi_member_add(x, list, node, n.required);
+        n_required += n.required;
+    }
+    for (int32_t i = 0; i < o->witnesses.n && !x->status; i++) {
+        const sampi_witness w = *sampi_witness_at(o, i);
+        if (!o->by_kind) sampi_member_add(x, list, w.node, true);
+        for (int32_t kind = 0; kind < SAMPI_KINDS_OF_NAMES && o->by_kind; kind++) {
+            o->kinds = (uint32_t)1 << kind;
+            sampi_member_add(x, list, sampi_object_others(x, o, w.names, 0, 0, (uint64_t)1 << i), true);
+        }
+    }
+    o->kinds = 0;
+    return n_required;
+}
+
 /* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. Those that must be there come behind the ones that are listed, if there is an order. */
+   them. Those that must be there come behind the ones that are listed, if there is an order and it does not matter
+   which name is whose. */
 static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
-    sampi_name *names = (sampi_name *)o->names.data;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t n_required = 0;
-    for (int32_t i = 0; i < o->names.n + o->witnesses.n && !x->status; i++) {
-        sampi_member m = { SAMPI_NEVER, true };
-        if (i >= o->names.n)
-            m.node = *sampi_ints(&o->witnesses, i - o->names.n);
-        else {
-            if (names[i].goal < 0) continue;
-            m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
-            m.required = names[i].required;
-        }
-        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
-        if (room)
-            *room = m;
-        else
-            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
-        n_required += m.required;
-    }
-    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
-    if (o->least > n_required + 1 && other != SAMPI_NEVER)
+    int32_t n_required = sampi_object_members(x, o, &list), n_names = n_required;
+    size_t most = o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX;
+    /* so many names are sure to differ */
+    if (o->witnesses.n && !o->by_kind) n_names -= o->witnesses.n - 1;
+    if (!o->witnesses.n && o->least == n_names + 1) n_names++;
+    if (o->least > n_names && other != SAMPI_NEVER)
         sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
     sampi_node inside = SAMPI_NEVER;
-    if (o->least > o->most || n_required > o->most)
+    if (x->status || o->least > o->most || n_required > o->most)
         list.n = 0;
-    else if (x->in_order && !counted)
+    else if (o->by_kind) {
+        sampi_node others[SAMPI_SETS_OF_KINDS];
+        sampi_object_behind(x, o, other, others);
+        if (!x->status)
+            inside = sampi_tree_witnesses(t, (const sampi_member *)list.data, (size_t)list.n, o->witnesses.n,
+                                          x->comma, others, (size_t)o->least, most);
+    } else if (x->in_order && !counted)
         inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
     else if (list.n == 0 && other == SAMPI_NEVER)
         inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
@@ -23838,7 +24149,7 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
         inside = sampi_object_in_order(x, NULL, 0, other);
     else
         inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
-                                    (size_t)o->least, o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX);
+                                    (size_t)o->least, most);
     sampi_vec_free(&list);
     return sampi_schema_bracket(x, "{", inside, "}");
 }
@@ -23879,18 +24190,39 @@ static SAMPI_COLD void sampi_object_end(sampi_object *o)
 /* The members that must be there and are not listed. False: there can't be one. */
 static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
 {
+    if (o->n_witnesses > 64) sampi_refuse(x, 0, "more than 64 members that must break something");
     for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
         if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
-        sampi_texts names = sampi_object_unlisted(x, o);
+        sampi_witness w = { sampi_object_unlisted(x, o), SAMPI_NEVER, false };
+        const uint64_t one = (uint64_t)1 << o->witnesses.n;
+        bool valued = false;
         for (int32_t k = i; k < o->last; k++) {
             sampi_atom a = *sampi_atom_at(x, k);
-            if (k == i || a.with == i) names = sampi_texts_and(x, names, sampi_exists_names(x, a), true);
+            if (!sampi_atom_is_met(x, a, one)) continue;
+            w.names = sampi_texts_and(x, w.names, sampi_exists_names(x, a), true);
+            valued |= a.literal >= 0;
         }
-        sampi_node node = o->closed ? (sampi_node)SAMPI_NEVER : sampi_object_others(x, o, names, 0, 0, i);
-        if (node == SAMPI_NEVER) return false;
-        sampi_push(x, &o->witnesses, node);
+        if (!o->closed) w.node = sampi_object_others(x, o, w.names, 0, 0, one);
+        if (w.node == SAMPI_NEVER) return false;
+        w.bound = valued && !o->shapes->ask && sampi_object_others(x, o, w.names, 0, 0, 0) != w.node;
+        sampi_witness *room = (sampi_witness *)sampi_vec_add(&o->witnesses, sizeof w, 1);
+        if (room)
+            *room = w;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        o->by_kind |= w.bound;
     }
     return true;
+}
+
+/* Do names have to be told apart? */
+static SAMPI_COLD void sampi_object_tell_apart(sampi_schema *x, sampi_object *o)
+{
+    int32_t n_required = 0;
+    for (int32_t i = 0; i < o->names.n; i++) n_required += ((sampi_name *)o->names.data)[i].required;
+    if (o->witnesses.n > 1 && o->least > n_required + 1) o->by_kind = true;
+    if (o->by_kind && o->witnesses.n > SAMPI_MAX_SLOTS)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "more than 4 members that must break something");
 }
 
 /* An object of the atoms, of which none is an EXISTS. */
@@ -23903,7 +24235,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
-        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
+        sampi_object_tell_apart(x, &o);
+        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, 0);
         s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
     }
     sampi_object_end(&o);

@@ -103,9 +103,10 @@ test-package: tests/ship/package.sh tests/tools/blocks.awk README.md bench/READM
 $(B)/koffi: | $(B)
 	@mkdir -p $(B)/bindings
 	@! command -v npm > /dev/null || \
-	  { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1; touch $@; }
+	  { npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 typescript@5.9.3 pyright@1.1.408 \
+	    > $(B)/bindings/npm.log 2>&1; touch $@; }
 
-## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+## test-bindings: C++, Python and JavaScript give C's tokens, do what their pages say, free all (npm: koffi, typescript, pyright)
 test-bindings: $(wildcard tests/ship/bindings/* src/bindings/*) $(B)/libsampling.so $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
@@ -305,6 +306,10 @@ test-llama: deps-npm llama
 test-llama-if-there: llama
 	@CC="$(CC)" sh tests/ship/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
+## test-llama-old: the same with two older libllamas, whose samplers that differ stay theirs (npm)
+test-llama-old: deps-npm llama
+	@CC="$(CC)" sh tests/ship/llama/run.sh old; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
 bench-llama: deps-npm llama
 	@CC="$(CC)" sh tests/ship/llama/run.sh bench
@@ -422,7 +427,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code
 CI_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
-  test-valgrind-long test-full-long test-fast-long parity parity-grammar
+  test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
@@ -440,6 +445,6 @@ timed/%:
 .PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
-  test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-if-there bench-llama \
+  test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \
   parity-grammar parity-grammar-small test-mpi bench-mpi test-play bench-wasm test-digest test-ports test-ports-short test-msvc \
   test-wasm toc budget budget-code format ci ci-long

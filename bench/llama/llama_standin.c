@@ -14,14 +14,18 @@
  *   - grammars that it refuses (llama.cpp then tells why), and triggers with lookaround, \\b or references back.
  *   - values that mean something to llama.cpp and nothing here (top_p NaN, a penalty of 0): that sampler is llama.cpp's.
  *   - penalties and dry where the symbols of libllama do not tell what arguments they take (arguments_known).
+ *   - samplers that give other candidates or tokens in this libllama than in 0.5: before the first one is made each that
+ *     needs no vocabulary is compared over a few rows. (Grammars and infill are not.)
  *   - what libllama calls itself: to clone its samplers it calls the functions that make them, and looks inside.
  *
  * SAMP_LLAMA_REPORT=1 prints at exit, to stderr:
  *
  *     libsampling_llama: tokens N fast N steps N passed-through N
+ *     libsampling_llama: dist is this libllama's own, which chooses other tokens
  *
  * the tokens that this library chose; those of them straight from the logits, and those sampler by sampler over an array;
- * and how often a sampler of the original's or the user's own was applied.
+ * and how often a sampler of the original's or the user's own was applied; then a line for each sampler that the
+ * comparison has left to libllama.
  *
  * For 64 bits of Linux; tried with glibc on x86-64. */
 #define _GNU_SOURCE
@@ -896,16 +900,167 @@ EXPORT void llama_perf_sampler_reset(llama_sampler *chain)
     r->n_sample = 0;
 }
 
+/* ---- is libllama's sampler the one that ours gives the tokens of? ----
+ * Another version's may draw, cut or sort in another way. Before the first sampler is made each of the original's that
+ * needs no vocabulary is compared with ours, over a few rows; one that differs stays the original's. */
+
+/* clang-format off */
+#define COMPARED(X)                                                                                                  \
+    X(greedy) X(dist) X(top_k) X(top_p) X(min_p) X(typical) X(temp) X(temp_ext) X(xtc) X(top_n_sigma) X(mirostat)    \
+    X(mirostat_v2) X(adaptive_p) X(logit_bias) X(penalties) X(dry)
+/* clang-format on */
+typedef enum compared {
+#define ENUMERATOR(name) COMPARED_##name,
+    COMPARED(ENUMERATOR)
+#undef ENUMERATOR
+        N_COMPARED
+} compared;
+
+static const char *differs[N_COMPARED]; /* in what, or NULL */
+
+enum { MOST_COMPARED = 2000, N_ROWS_COMPARED = 20 };
+
+static int compare_logits(const void *a, const void *b)
+{
+    float x = ((const samp_token_data *)a)->logit, y = ((const samp_token_data *)b)->logit;
+    return (x < y) - (x > y);
+}
+
+/* Row k, the same on each call: of one token, of a few and of many, from flat to steep, every fourth in order. No two
+   logits are equal, as libllama's order is an accident then. */
+static samp_token_data_array compared_row(samp_token_data *data, uint32_t k)
+{
+    static const size_t lengths[] = { 7, 1, 300, 2, MOST_COMPARED };
+    samp_token_data_array cur = { data, lengths[k % 5], -1, k % 4 == 3 };
+    for (uint32_t i = 0; i < cur.size; i++) {
+        uint32_t at = (i * 40503u + k * 7919u) % 65521u; /* a prime: each i has its own */
+        data[i].id = (samp_token)i;
+        data[i].logit = (float)at * (float)(2 + k) / 65536.0f;
+        data[i].p = 0.0f;
+    }
+    if (cur.sorted) qsort(data, cur.size, sizeof *data, compare_logits);
+    return cur;
+}
+
+static const char *difference(const samp_token_data_array *a, const samp_token_data_array *b)
+{
+    bool order = false, logits = false;
+    if (a->size != b->size) return "keeps another number of candidates";
+    for (size_t i = 0; i < a->size; i++) {
+        order |= a->data[i].id != b->data[i].id;
+        logits |= a->data[i].logit != b->data[i].logit;
+    }
+    if (a->selected != b->selected) return "chooses other tokens";
+    if (order) return "leaves candidates in another order";
+    return logits ? "leaves other logits" : NULL; /* `sorted` may say more or less, but is true */
+}
+
+/* Both are freed. */
+static void compare(compared which, llama_sampler *theirs, samp_sampler *ours)
+{
+    static samp_token_data data[2][MOST_COMPARED]; /* under the once */
+    const samp_token text[] = { 1, 2, 3, 4, 1, 2, 3, 4, 1, 2 };
+    samp_set_rng(ours, SAMP_RNG_MT19937);
+    for (size_t i = 0; theirs && i < sizeof text / sizeof *text; i++) {
+        llama()->accept(theirs, text[i]);
+        samp_accept(ours, text[i]);
+    }
+    for (uint32_t k = 0; theirs && k < N_ROWS_COMPARED && !differs[which]; k++) {
+        samp_token_data_array a = compared_row(data[0], k), b = compared_row(data[1], k);
+        llama()->apply(theirs, &a);
+        if (samp_apply(ours, &b) != SAMP_OK)
+            differs[which] = "takes a row that is none here";
+        else
+            differs[which] = difference(&a, &b);
+        samp_token token = a.selected >= 0 && (size_t)a.selected < a.size ? a.data[a.selected].id : (samp_token)k % 5;
+        llama()->accept(theirs, token);
+        samp_accept(ours, token);
+    }
+    if (theirs) llama()->free(theirs);
+    samp_free(ours);
+}
+
+/* A float where a double is passed: see ANY_ARGUMENTS. */
+static double register_of(float x)
+{
+    double wide = 0.0;
+    memcpy(&wide, &x, sizeof x);
+    return wide;
+}
+
+static llama_sampler *their_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    const struct originals *l = llama();
+    double x = register_of(repeat), y = register_of(freq), z = register_of(present);
+    uint64_t n = (uint64_t)last_n;
+    if (!l->penalties || l->penalties_take == PENALTIES_UNKNOWN) return NULL;
+    return l->penalties_take == PENALTIES_NEW ? l->penalties(MOST_COMPARED, n, 0, 0, 0, 0, x, y, z)
+                                              : l->penalties(n, 0, 0, 0, 0, 0, x, y, z);
+}
+
+static llama_sampler *their_dry(float multiplier, float base, int32_t allowed_length, int32_t last_n)
+{
+    const struct originals *l = llama();
+    double x = register_of(multiplier), y = register_of(base);
+    uint64_t allowed = (uint64_t)allowed_length, n = (uint64_t)last_n;
+    if (!l->dry || l->dry_takes == DRY_UNKNOWN) return NULL;
+    return l->dry_takes == DRY_NEW ? l->dry(0, allowed, n, 0, 0, 0, x, y, 0.0)
+                                   : l->dry(0, MOST_COMPARED, allowed, n, 0, 0, x, y, 0.0);
+}
+
+static void compare_all(void)
+{
+    const struct originals *l = llama();
+    const samp_logit_bias bias[] = { { 3, 1.5f }, { 5, -INFINITY } };
+#define COMPARE(name, arguments, ours)                                                                               \
+    if (l->name) compare(COMPARED_##name, l->name arguments, ours)
+    COMPARE(greedy, (), samp_init_greedy());
+    COMPARE(dist, (7), samp_init_dist(7));
+    COMPARE(top_k, (5), samp_init_top_k(5));
+    COMPARE(top_k, (40), samp_init_top_k(40));
+    COMPARE(top_k, (500), samp_init_top_k(500));
+    COMPARE(top_p, (0.7f, 1), samp_init_top_p(0.7f, 1));
+    COMPARE(top_p, (0.95f, 1), samp_init_top_p(0.95f, 1));
+    COMPARE(min_p, (0.05f, 1), samp_init_min_p(0.05f, 1));
+    COMPARE(min_p, (0.3f, 3), samp_init_min_p(0.3f, 3));
+    COMPARE(typical, (0.7f, 1), samp_init_typical(0.7f, 1));
+    COMPARE(temp, (0.0f), samp_init_temp(0.0f));
+    COMPARE(temp, (0.7f), samp_init_temp(0.7f));
+    COMPARE(temp_ext, (0.8f, 0.5f, 1.2f), samp_init_temp_ext(0.8f, 0.5f, 1.2f));
+    COMPARE(xtc, (0.5f, 0.1f, 1, 7), samp_init_xtc(0.5f, 0.1f, 1, 7));
+    COMPARE(top_n_sigma, (1.0f), samp_init_top_n_sigma(1.0f));
+    COMPARE(mirostat, (MOST_COMPARED, 7, 3.0f, 0.1f, 100), samp_init_mirostat(MOST_COMPARED, 7, 3.0f, 0.1f, 100));
+    COMPARE(mirostat_v2, (7, 3.0f, 0.1f), samp_init_mirostat_v2(7, 3.0f, 0.1f));
+    COMPARE(adaptive_p, (0.4f, 0.9f, 7), samp_init_adaptive_p(0.4f, 0.9f, 7));
+    COMPARE(logit_bias, (MOST_COMPARED, 2, bias), samp_init_logit_bias(MOST_COMPARED, 2, bias));
+#undef COMPARE
+    compare(COMPARED_penalties, their_penalties(64, 1.3f, 0.2f, 0.1f), samp_init_penalties(64, 1.3f, 0.2f, 0.1f));
+    compare(COMPARED_dry, their_dry(1.0f, 1.75f, 2, 64),
+            samp_init_dry(NULL, MOST_COMPARED, 1.0f, 1.75f, 2, 64, NULL, 0));
+}
+
+/* Not from inside of libllama: see PASSES. */
+static bool stays(compared which)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, compare_all);
+    return differs[which] != NULL;
+}
+
 /* ---- constructors ----
  * Each makes ours, or where that is nothing returns the original's. llama.cpp switches a sampler off by more values than
  * this library has in its ranges: they are mapped here. */
 
-#define CONSTRUCTOR(name, parameters, arguments, ours)                                                               \
+#define CONSTRUCTOR_IF(condition, name, parameters, arguments, ours)                                                 \
     EXPORT llama_sampler *llama_sampler_init_##name parameters                                                       \
     {                                                                                                                \
-        llama_sampler *s = PASSES ? NULL : (ours);                                                                   \
+        llama_sampler *s = PASSES || (condition) ? NULL : (ours);                                                    \
         return s || !llama()->name ? s : llama()->name arguments;                                                    \
     }
+#define CONSTRUCTOR(name, parameters, arguments, ours)                                                               \
+    CONSTRUCTOR_IF(stays(COMPARED_##name), name, parameters, arguments, ours)
+/* of a vocabulary */
+#define CONSTRUCTOR_OF(name, parameters, arguments, ours) CONSTRUCTOR_IF(false, name, parameters, arguments, ours)
 
 static llama_sampler *make_infill(const struct llama_vocab *vocab)
 {
@@ -965,14 +1120,14 @@ CONSTRUCTOR(adaptive_p, (float target, float decay, uint32_t seed), (target, dec
 CONSTRUCTOR(logit_bias, (int32_t n_vocab, int32_t n, const samp_logit_bias *bias), (n_vocab, n, bias),
             wrap(samp_init_logit_bias(n_vocab, n < 0 ? 0 : n, bias)))
 
-CONSTRUCTOR(infill, (const struct llama_vocab *vocab), (vocab), make_infill(vocab))
-CONSTRUCTOR(grammar, (const struct llama_vocab *vocab, const char *text, const char *root), (vocab, text, root),
+CONSTRUCTOR_OF(infill, (const struct llama_vocab *vocab), (vocab), make_infill(vocab))
+CONSTRUCTOR_OF(grammar, (const struct llama_vocab *vocab, const char *text, const char *root), (vocab, text, root),
             make_grammar(vocab, text, root, NULL, false))
-CONSTRUCTOR(grammar_lazy, (const struct llama_vocab *vocab, const char *text, const char *root, const char **words,
+CONSTRUCTOR_OF(grammar_lazy, (const struct llama_vocab *vocab, const char *text, const char *root, const char **words,
             size_t n_words, const samp_token *tokens, size_t n_tokens),
             (vocab, text, root, words, n_words, tokens, n_tokens),
             make_grammar(vocab, text, root, &(triggers){ words, words ? n_words : 0, tokens, n_tokens }, false))
-CONSTRUCTOR(grammar_lazy_patterns, (const struct llama_vocab *vocab, const char *text, const char *root,
+CONSTRUCTOR_OF(grammar_lazy_patterns, (const struct llama_vocab *vocab, const char *text, const char *root,
             const char **patterns, size_t n_patterns, const samp_token *tokens, size_t n_tokens),
             (vocab, text, root, patterns, n_patterns, tokens, n_tokens),
             make_grammar(vocab, text, root, &(triggers){ patterns, n_patterns, tokens, n_tokens }, true))
@@ -991,7 +1146,7 @@ EXPORT llama_sampler *llama_sampler_init_penalties(uint64_t a, uint64_t b, uint6
                                                    uint64_t f, double x, double y, double z)
 {
     llama_sampler *s = NULL;
-    if (!PASSES && llama()->penalties_take != PENALTIES_UNKNOWN) {
+    if (!PASSES && llama()->penalties_take != PENALTIES_UNKNOWN && !stays(COMPARED_penalties)) {
         int32_t last_n = (int32_t)(llama()->penalties_take == PENALTIES_NEW ? b : a);
         s = wrap(samp_init_penalties(last_n < 0 ? 0 : last_n, float_in(x), float_in(y), float_in(z)));
     }
@@ -1052,11 +1207,12 @@ EXPORT llama_sampler *llama_sampler_init_dry(uint64_t a, uint64_t b, uint64_t c,
 {
     const struct llama_vocab *vocab = (const struct llama_vocab *)(uintptr_t)a;
     dry_arguments take = llama()->dry_takes;
+    bool passes_on = PASSES || take == DRY_UNKNOWN || stays(COMPARED_dry);
     llama_sampler *s = NULL;
-    if (!PASSES && take == DRY_NEW)
+    if (!passes_on && take == DRY_NEW)
         s = wrap(make_dry(vocab, float_in(x), float_in(y), (int32_t)b, (int32_t)c, (const char **)(uintptr_t)d,
                           (size_t)e));
-    if (!PASSES && take == DRY_OLD)
+    if (!passes_on && take == DRY_OLD)
         s = wrap(make_dry(vocab, float_in(x), float_in(y), (int32_t)c, (int32_t)d == -1 ? (int32_t)b : (int32_t)d,
                           (const char **)(uintptr_t)e, (size_t)f));
     return s || !llama()->dry ? s : llama()->dry(a, b, c, d, e, f, x, y, z);
@@ -1071,4 +1227,12 @@ __attribute__((destructor)) static void report(void)
     fprintf(stderr, "libsampling_llama: tokens %llu fast %llu steps %llu passed-through %llu\n",
             (unsigned long long)counts.tokens, (unsigned long long)(counts.tokens - counts.steps),
             (unsigned long long)counts.steps, (unsigned long long)counts.passed);
+    static const char *const name[] = {
+#define NAME(name) #name,
+        COMPARED(NAME)
+#undef NAME
+    };
+    for (int i = 0; i < N_COMPARED; i++)
+        if (differs[i])
+            fprintf(stderr, "libsampling_llama: %s is this libllama's own, which %s\n", name[i], differs[i]);
 }

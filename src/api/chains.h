@@ -5,6 +5,7 @@
      most of them: penalties, then the temperature, then what cuts, all that an order can name but infill and
      log_softmax. So a member that is set takes effect, and the rest stays off. */
 SAMP_API samp_params samp_default_params(void);
+/* All off but the temperature, which comes first. */
 SAMP_API samp_params samp_plain_params(void);
 
 /* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL, of "grammar" also the status that it
@@ -40,9 +41,10 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
               they were off, or shorter), mirostat's mu, adaptive_p's average, the state of MT19937 (if the seed stays,
               and the sampler: not that of dist while temp is 0); in a chain, the random source of that one. All else is
               as in a new chain, the seed too. Pointers to members that parameters have made are no longer good.
-     By hand  what samp_chain_add or samp_chain_insert put there stays, the same sampler with its state: in front of
-              all that parameters make, behind all of it, or directly in front of what selects; else behind the sampler
-              of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest before it).
+     By hand  what the parameters of this chain or another have not made stays, the same sampler with its state: in
+              front of all that parameters make, behind all of it, or directly in front of what selects; else behind
+              the sampler of the kind that it stood behind, wherever that is now (if it is gone, behind the nearest
+              before it).
      Grammar  with NULL, or a member of the chain, all stays (samp_chain_remove takes a grammar out). Another one takes
               the place of the one that parameters gave, which is freed, or stands first. It begins with the next token.
               Taken over as by samp_chain_from_params, on failure too: then set the member to NULL.
@@ -66,7 +68,9 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
    NULL but of NULL; what it points to changes with the next call that sets. */
 SAMP_API samp_settings *samp_settings_new(void);
+/* NULL is fine. */
 SAMP_API void samp_settings_free(samp_settings *settings);
+/* Read the settings as samp_params. */
 SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
 
 /* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
@@ -92,6 +96,7 @@ SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const 
      Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_NAME: no such name; SAMP_E_UNSUPPORTED: get of a
               list, or of an order that is NULL. */
 SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+/* Which values a name takes, for a user to read. */
 SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
 
 /* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
@@ -114,9 +119,11 @@ SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
      Memory   one block.   Threads  it never changes: any number of samplers may ask it at once. It must outlive them.
    samp_vocab_free -- free one that samp_vocab_init made; NULL is fine. */
 SAMP_API int samp_settings_use_vocab(samp_settings *settings, const samp_vocab *vocab);
+/* A vocabulary from a list of its tokens' bytes. */
 SAMP_API samp_vocab *samp_vocab_init(const char *bytes, const uint32_t *n_bytes, int32_t n_vocab,
                                      const samp_token *eog, size_t n_eog, samp_token eos, samp_token eot,
                                      int *status);
+/* Free one that samp_vocab_init made; NULL is fine. */
 SAMP_API void samp_vocab_free(samp_vocab *vocab);
 
 /* samp_chain_init -- an empty chain. */
@@ -133,13 +140,16 @@ SAMP_API samp_sampler *samp_chain_init(void);
               select, or a chain that ends with such a one. A draw would fail, or not heed it: put it in front, with
               samp_chain_insert. Under MT19937, where a selection stays as in llama.cpp, only grammars are refused. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+/* Add a sampler at place i. */
 SAMP_API int samp_chain_insert(samp_sampler *chain, int32_t i, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
    samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
    until another chain takes it. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
+/* How many samplers a chain has. */
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
+/* Take sampler i out of a chain; it is yours then. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 
 /* samp_status -- the error that a sampler carries from its making, or SAMP_OK; *field (may be NULL) names the
@@ -163,13 +173,16 @@ SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
    outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
    sampler that draws (even if it had no choice), not with samp_accept. Only SAMP_RNG_PHILOX uses it. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s);
+/* Set the number of the next draw. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 
 /* samp_prev -- copy the last accepted tokens of a chain, at most n, the oldest first; returns how many.
    samp_last -- the last accepted token, or SAMP_E_EMPTY.
    samp_set_n_prev -- keep the last n tokens (64 unless told; 0 .. 2^20); forgets those seen so far. Allocates. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
+/* The last accepted token, or SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain);
+/* Keep the last n tokens for samp_prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
 /* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
@@ -197,7 +210,9 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               by samp_reserve, or with the first token; if there is none left then, nothing is kept. What has no state
               needs none. */
 SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+/* Keep the last `depth` tokens for samp_rollback. */
 SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
+/* How many tokens samp_rollback could take back now. */
 SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
@@ -215,11 +230,14 @@ SAMP_API int32_t samp_rollback_depth(const samp_sampler *s);
               SAMP_E_FULL: a grammar's limits are too narrow for its text. After an error nothing has changed.
      Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
+/* Write what a sampler has become, samp_state_size bytes. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+/* Go on from such bytes. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
+/* The counts back to zero. */
 SAMP_API void samp_perf_reset(samp_sampler *s);
 
 /* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";

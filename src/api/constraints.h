@@ -50,6 +50,7 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
               making goes through the vocabulary: some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
+/* None of these strings of bytes comes to stand in the text. */
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
 
@@ -68,7 +69,9 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s);
      Range    n in 0 .. SAMP_MAX_VOCAB, 0 = off; n_min, begin >= 0, together at most INT32_MAX.
      Source   Hugging Face's SuppressTokens, SuppressTokensAtBegin and MinNewTokensLength; vLLM's min_tokens. */
 SAMP_API samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n);
+/* Mask these tokens at the position begin. */
 SAMP_API samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin);
+/* Mask these tokens before the position begin + n_min. */
 SAMP_API samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min, int32_t begin);
 
 /* samp_init_allowed_tokens -- mask all but these tokens; n >= 1.   Cost  that of the tokens allowed.
@@ -123,6 +126,7 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
      Source   as above, the discussion there: Page 1954, cumulative sums. */
 SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies, int32_t last_n,
                                               int32_t every, float penalty);
+/* Break loops without a fixed period. */
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
@@ -149,4 +153,5 @@ typedef struct samp_thinking {
      open. Of a chain, the first member that is one. SAMP_E_UNSUPPORTED: none is; SAMP_E_NULL, or what s carries. */
 SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
                                                  int32_t budget, int32_t open);
+/* How many tokens the open span may still have; -1: none is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);

@@ -24,7 +24,9 @@ typedef struct samp_grammar samp_grammar;
               does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
               or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
               that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
-              listed may come twice.
+              listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
+              must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
+              of three bits, one whose name might be the same must break it too.
      root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
               (one behind each comma and colon; NULL: any space, but none around the whole)
@@ -35,6 +37,7 @@ typedef struct samp_grammar samp_grammar;
      Free     with samp_grammar_free; NULL is fine. */
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
+/* NULL is fine. */
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
 
 /* A vocabulary made ready for grammars: its tokens as a trie. */
@@ -49,6 +52,7 @@ typedef struct samp_vocab_index samp_vocab_index;
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+/* NULL is fine. */
 SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
 
 /* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
@@ -56,7 +60,9 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
      bytes    [size] aligned to 4; all of them, and of the same vocabulary
      Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+/* Write the index, samp_vocab_index_size bytes. */
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+/* An index that reads such bytes where they are. */
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
 
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
@@ -102,9 +108,11 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
 SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
                                               const char *const *words, size_t n_words, const samp_token *tokens,
                                               size_t n_tokens);
+/* A grammar that waits for one of these patterns. */
 SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
                                                        const char *const *patterns, size_t n_patterns,
                                                        const samp_token *tokens, size_t n_tokens);
+/* 1: it waits for its trigger. */
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
@@ -122,7 +130,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
      (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
      tokenise and accept them. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+/* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+/* The bytes that must follow, whatever comes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
 
 /* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar

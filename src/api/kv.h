@@ -72,6 +72,7 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
      Memory   one block: samp_kv_size (unless it is yours), 16 bytes per cell, 80 per layer. Nothing else allocates.
      Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
+/* NULL is fine. */
 SAMP_API void samp_kv_free(samp_kv *kv);
 
 /* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
@@ -102,25 +103,32 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
      Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
    samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
+/* dst has the tokens of src too (a fork). */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
+/* Forget all other sequences. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
+/* Move positions by delta. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
+/* Divide positions by d. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
 
 /* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
    (or kv is NULL), SAMP_E_RANGE if it is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
+/* The largest position of a sequence; -1 if it has none. */
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
 
 /* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
    [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
+/* A layer's values, for kernels of your own. */
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
 
 /* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
    NULL. f16 is rounded to nearest, ties to even.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
+/* Read what one cell has in one layer. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
 
 /* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
@@ -131,6 +139,7 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
    samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
+/* Ask the next samp_kv_update to defragment. */
 SAMP_API int samp_kv_defrag(samp_kv *kv);
 
 /* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
@@ -149,5 +158,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
+/* Write a sequence, samp_kv_state_size bytes. */
 SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
+/* Make such bytes the sequence seq. */
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);

@@ -21,6 +21,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
+/* The chain behind a llama_sampler, lent; see above. */
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
 
 /* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
@@ -29,4 +30,5 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
      Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
    samp_llama_vocab_free -- NULL is fine. */
 SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
+/* NULL is fine. */
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);

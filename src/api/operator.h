@@ -12,7 +12,9 @@ typedef struct samp_random_sample samp_random_sample;
    samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
    probs is SAMP_F32. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+/* Bytes that a run needs; 0 for NULL. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+/* NULL is fine. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
 
 /* samp_random_sample_run -- sample one index.

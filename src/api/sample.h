@@ -66,7 +66,9 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
      Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
 SAMP_API const char *samp_isa_name(void);
+/* Name i of the instruction sets that work here; NULL behind the last. */
 SAMP_API const char *samp_isa_list(int i);
+/* Use that instruction set from now on; NULL: the best one. */
 SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL.
@@ -77,5 +79,7 @@ SAMP_API int samp_isa_force(const char *name);
      SAMP_E_NULL (buf, if size is not 0).
    samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+/* What is wrong, for a user to read. */
 SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t size);
+/* SAMP_VERSION of the file that was compiled. */
 SAMP_API int samp_version(void);

@@ -17,8 +17,11 @@ SAMP_API int samp_accept(samp_sampler *s, samp_token token);
    samp_clone -- a copy that continues as the original would: parameters, random and all other state. NULL: no memory.
    */
 SAMP_API const char *samp_name(const samp_sampler *s);
+/* Begin another text: the sampler is as new. */
 SAMP_API void samp_reset(samp_sampler *s);
+/* A copy that continues as the original would. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
+/* Free a sampler, and a chain with its members; NULL is fine. */
 SAMP_API void samp_free(samp_sampler *s);
 
 /* samp_init_custom -- your own sampler; *iface must outlive it. NULL iface or apply: an object that carries
@@ -88,6 +91,7 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
    top_k_ties = 1.
      MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+/* The k largest logits, and all that equal the last of them. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
 
 /* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
@@ -137,7 +141,9 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
      Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+/* Keep tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+/* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
 SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
 /* samp_init_top_h -- keep the longest beginning of the order whose entropy (of p made to sum to 1 there) is at most
@@ -152,6 +158,7 @@ SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
      Leaves   sorted = true.   MT19937  the same.   Masked tokens are no l_n.
      Source   Ding et al. 2026, "Min-k sampling", arXiv 2604.11012; vLLM PR 48142. */
 SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep);
+/* Keep the first k in order, up to the cliff. */
 SAMP_API samp_sampler *samp_init_min_k(float tau);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least

@@ -30,6 +30,7 @@ typedef struct samp_ranks {
               allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
+/* NULL is fine. */
 SAMP_API void samp_shard_free(samp_shard *shard);
 
 /* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice: on every rank the same tokens and
@@ -71,6 +72,9 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
      was. */
 SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
                               samp_token *out);
+/* This rank's message of the next round, to be changed in place. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
+/* The merged message lies there: go on. */
 SAMP_API int samp_shard_take(samp_shard *shard);
+/* Give up what is under way. */
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);

@@ -1,124 +1,569 @@
-"""sampling.h from Python: ctypes, and no struct written down again. A page to copy and change.
+"""sampling.h from Python: chains, batches, masks, log-probabilities, grammars, drafts, states. python.md has examples.
 
-    chain = Chain(n_vocab, top_k=40, temp=0.8)
-    token = chain.sample(logits)            # a numpy array of float32 is read where it is; any list will do
+    chain = Chain(top_k=40, temperature=0.8)
+    token = chain.sample(logits)            # an array of numpy's, of array's or a tensor of torch's is read where it is
 
 The library is libsampling.so (make lib) beside this file, else one that is installed (make install), or what
-SAMPLING_LIBRARY names. Run as a program it prints what tokens.c prints.
+SAMPLING_LIBRARY names. Only ctypes is needed. Whatever goes wrong is a SamplingError, and never a token. One object is
+for one thread at a time; different ones may work at once, as C runs without the interpreter's lock.
 """
+import array
+import collections
 import ctypes
+import json
 import os
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_void_p
+import sys
+from ctypes import (POINTER, Structure, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t,
+                    c_ssize_t, c_uint32, c_uint64, c_void_p)
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
+__all__ = ["BatchError", "Chain", "Grammar", "Logprob", "LogprobSet", "Logprobs", "Matcher", "Sampler",
+           "SamplingError", "Vocab", "aliases", "child_seed", "sample_batch", "takes", "version"]
 
-beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
-lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", beside if os.path.exists(beside) else "libsampling.so"))
-token_bytes_t = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_int32, POINTER(c_size_t))
+VERSION = 1, 0  # major and minor version that the structures below are those of
+
+# ---- C's side -------------------------------------------------------------------------------------------------------
 
 
-def declare(name, result, *arguments):
-    function = getattr(lib, name)
+class _Logprob(Structure):
+    _fields_ = [("token", c_int32), ("rank", c_int32), ("logprob", c_float)]
+
+
+class _LogprobSet(Structure):
+    _fields_ = [("top_logprobs", POINTER(_Logprob)), ("n_top", c_int32), ("n_top_found", c_int32),
+                ("chosen", _Logprob), ("cumulative_logprob", c_double)]
+
+
+class _Logprobs(Structure):
+    _fields_ = [("raw", _LogprobSet), ("processed", _LogprobSet)]
+
+
+class _Logits(Structure):
+    _fields_ = [("data", c_void_p), ("dtype", c_int), ("n_rows", c_size_t), ("n_vocab", c_size_t),
+                ("stride", c_size_t), ("row_index", c_void_p), ("mask", c_void_p), ("mask_stride", c_size_t),
+                ("logprobs", POINTER(_Logprobs)), ("n_threads", c_int32)]
+
+
+class _Draft(Structure):
+    _fields_ = [("n", c_size_t), ("tokens", c_void_p), ("probs", c_void_p), ("ids", c_void_p), ("n_top", c_size_t)]
+
+
+class _TextError(Structure):
+    _fields_ = [("status", c_int), ("line", c_size_t), ("column", c_size_t), ("message", c_char * 160)]
+
+
+class _Request(Structure):
+    _fields_ = [("error", _TextError), ("field", c_char * 64), ("seeded", ctypes.c_bool),
+                ("with_prompt", ctypes.c_bool)]
+
+
+_beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
+_lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", _beside if os.path.exists(_beside) else "libsampling.so"))
+
+
+def _declare(name, result, *arguments):
+    function = getattr(_lib, "samp_" + name)
     function.restype, function.argtypes = result, arguments
     return function
 
 
-version = declare("samp_version", c_int)
-strerror = declare("samp_strerror", c_char_p, c_int)
-settings_new = declare("samp_settings_new", c_void_p)
-settings_free = declare("samp_settings_free", None, c_void_p)
-settings_set = declare("samp_settings_set", c_int, c_void_p, c_char_p, c_char_p, POINTER(c_char_p))
-settings_get = declare("samp_settings_get", c_int, c_void_p, c_char_p, c_char_p, c_size_t)
-settings_takes = declare("samp_settings_takes", c_int, c_char_p, c_char_p, c_size_t)
-settings_set_vocab = declare("samp_settings_set_vocab", c_int, c_void_p, c_int32, token_bytes_t, c_void_p)
-settings_params = declare("samp_settings_params", c_void_p, c_void_p)
-check_params = declare("samp_check_params", c_int, c_void_p, POINTER(c_char_p))
-chain_from_params = declare("samp_chain_from_params", c_void_p, c_void_p, POINTER(c_int))
-sample = declare("samp_sample", c_int32, c_void_p, c_void_p, c_size_t)
-accept = declare("samp_accept", c_int, c_void_p, c_int32)
-reset = declare("samp_reset", None, c_void_p)
-free = declare("samp_free", None, c_void_p)
+_version = _declare("version", c_int)
+if _version() // 100 != VERSION[0] * 100 + VERSION[1]:
+    raise ImportError(f"libsampling is version {_version()}, sampling.py is for {VERSION[0]}.{VERSION[1]}")
+
+_P, _S = c_void_p, POINTER(c_int)  # an object, a status that is written
+_error_text_ = _declare("error_text", c_int, c_int, c_char_p, c_char_p, c_size_t)
+_child_seed = _declare("child_seed", c_uint64, c_uint64, c_uint64)
+_settings_new = _declare("settings_new", _P)
+_settings_free = _declare("settings_free", None, _P)
+_settings_set = _declare("settings_set", c_int, _P, c_char_p, c_char_p, POINTER(c_char_p))
+_settings_get = _declare("settings_get", c_int, _P, c_char_p, c_char_p, c_size_t)
+_settings_takes = _declare("settings_takes", c_int, c_char_p, c_char_p, c_size_t)
+_settings_use_vocab = _declare("settings_use_vocab", c_int, _P, _P)
+_settings_params = _declare("settings_params", _P, _P)
+_settings_from = _declare("settings_from", c_int, _P, c_int, c_char_p, POINTER(c_char_p), POINTER(_Request))
+_check_params = _declare("check_params", c_int, _P, POINTER(c_char_p))
+_chain_from_params = _declare("chain_from_params", _P, _P, _S)
+_chain_update = _declare("chain_update", c_int, _P, _P)
+_chain_get = _declare("chain_get", _P, _P, c_int32)
+_chain_insert = _declare("chain_insert", c_int, _P, c_int32, _P)
+_vocab_init = _declare("vocab_init", _P, c_char_p, _P, c_int32, _P, c_size_t, c_int32, c_int32, _S)
+_vocab_free = _declare("vocab_free", None, _P)
+_index_init = _declare("vocab_index_init", _P, _P, _S)
+_index_free = _declare("vocab_index_free", None, _P)
+_grammar_init = _declare("grammar_init", _P, c_int, c_char_p, c_char_p, POINTER(_TextError))
+_grammar_free = _declare("grammar_free", None, _P)
+_init_grammar = _declare("init_grammar", _P, _P, _P)
+_init_lazy = _declare("init_grammar_lazy", _P, _P, _P, POINTER(c_char_p), c_size_t, _P, c_size_t)
+_init_lazy_patterns = _declare("init_grammar_lazy_patterns", _P, _P, _P, POINTER(c_char_p), c_size_t, _P, c_size_t)
+_grammar_mask = _declare("grammar_mask", c_int, _P, _P)
+_grammar_is_complete = _declare("grammar_is_complete", c_int, _P)
+_grammar_is_awaiting = _declare("grammar_is_awaiting", c_int, _P)
+_grammar_forced = _declare("grammar_forced", c_int64, _P, c_char_p, c_size_t)
+_sample = _declare("sample", c_int32, _P, _P, c_size_t)
+_sample_batch = _declare("sample_batch", c_int, POINTER(_P), POINTER(_Logits), _P)
+_verify = _declare("verify", c_int32, _P, _P, c_size_t, POINTER(_Draft), c_int, _P)
+_verify_block = _declare("verify_block", c_int32, _P, _P, c_size_t, POINTER(_Draft), _P)
+_accept = _declare("accept", c_int, _P, c_int32)
+_rollback = _declare("rollback", c_int, _P, c_int32)
+_set_rollback = _declare("set_rollback", c_int, _P, c_int32)
+_reset = _declare("reset", None, _P)
+_clone = _declare("clone", _P, _P)
+_free = _declare("free", None, _P)
+_status = _declare("status", c_int, _P, POINTER(c_char_p))
+_state_size = _declare("state_size", c_size_t, _P)
+_state_save = _declare("state_save", c_int, _P, _P, c_size_t)
+_state_load = _declare("state_load", c_int, _P, c_char_p, c_size_t)
+_get_position = _declare("get_position", c_uint64, _P)
+_set_position = _declare("set_position", c_int, _P, c_uint64)
+_get_seed = _declare("get_seed", c_uint64, _P)
+_prev = _declare("prev", c_size_t, _P, _P, c_size_t)
+_describe = _declare("describe", c_int, _P, c_char_p, c_size_t)
+
+# ---- errors ---------------------------------------------------------------------------------------------------------
+
+_NAMES = dict(enumerate("OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT "
+                        "E_FULL E_NAME".split()))
+_NULL, _RANGE, _NOMEM, _DTYPE = -1, -2, -5, -7
 
 
-class Error(ValueError):
-    pass
+class SamplingError(ValueError):
+    """What went wrong: status (a samp_status, negative), name ("SAMP_E_RANGE"), field (which setting, or None)."""
+
+    def __init__(self, status, field=None, text=None):
+        self.status, self.field, self.name = status, field, "SAMP_" + _NAMES.get(-status, str(status))
+        super().__init__(_error_text(status, field) if text is None else text)
 
 
-def check(status, field):
+class BatchError(SamplingError):
+    """Some rows failed; the others have their tokens: tokens (None where there is none), errors ({row: what})."""
+
+    def __init__(self, tokens, errors, logprobs=None):
+        self.tokens, self.errors, self.logprobs = tokens, errors, logprobs
+        row, first = next(iter(errors.items()))
+        super().__init__(first.status, first.field, f"row {row}: {first}")
+
+
+def _error_text(status, field):
+    text, field = ctypes.create_string_buffer(400), field.encode() if field else None
+    size = _error_text_(status, field, text, len(text)) + 1
+    if size > len(text):
+        text = ctypes.create_string_buffer(size)
+        _error_text_(status, field, text, size)
+    return text.value.decode()
+
+
+def _check(status, field=None):
     if status < 0:
-        raise Error(f"{field.value.decode()}: {strerror(status).decode()}")
+        if status == _NOMEM:
+            raise MemoryError("sampling: out of memory")
+        field = field.value if isinstance(field, c_char_p) else field
+        raise SamplingError(status, field.decode() if isinstance(field, bytes) else field)
+    return status
 
 
-class Chain:
-    """A chain of samplers: Chain(n_vocab, top_k=40, temp=0.8, dry_breakers=["\\n"], ...); a list sets one by one."""
+def _made(handle, status=None):
+    if not handle:
+        _check(status.value if status else _NOMEM)
+        raise MemoryError("sampling: out of memory")
+    return handle
 
-    def __init__(self, n_vocab, pieces=None, **settings):
-        self.handle, self.n_vocab, field, status = None, n_vocab, c_char_p(), c_int()
-        self.settings = settings_new()
-        try:
-            self.set("n_vocab", n_vocab)
-            if pieces:
-                self.use(pieces)
-            for name, values in settings.items():
-                for value in values if isinstance(values, list) else [values]:
-                    self.set(name, value)
-            check(check_params(settings_params(self.settings), byref(field)), field)
-            self.handle = chain_from_params(settings_params(self.settings), byref(status))
-            if not self.handle:
-                raise MemoryError
-        except BaseException:
-            self.close()
-            raise
 
-    def use(self, pieces):
-        """The bytes of each token, for dry."""
-        buffers = [ctypes.create_string_buffer(piece, len(piece)) for piece in pieces]
+# ---- arrays, where they are -----------------------------------------------------------------------------------------
 
-        def token_bytes(_, token, n_bytes):
-            n_bytes[0] = len(buffers[token])
-            return ctypes.addressof(buffers[token])
+_DTYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "float64": 3}
+_FORMATS = {"f": "float32", "e": "float16", "d": "float64", "i": "int32", "I": "uint32", "l": "int64", "L": "uint64",
+            "h": "int16", "H": "uint16", "?": "bool", "B": "uint8", "b": "int8", "q": "int64", "Q": "uint64"}
+_F32 = "<f4" if sys.byteorder == "little" else ">f4"
+_SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "float64": 8}
 
-        self.callback = token_bytes_t(token_bytes)  # must stay as long as the chain
-        settings_set_vocab(self.settings, len(pieces), self.callback, None)
 
-    def set(self, name, value):
+class _PyBuffer(Structure):
+    _fields_ = [("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int),
+                ("ndim", c_int), ("format", c_char_p), ("shape", POINTER(c_ssize_t)), ("strides", POINTER(c_ssize_t)),
+                ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p)]
+
+
+_get_buffer, _release_buffer = ctypes.pythonapi.PyObject_GetBuffer, ctypes.pythonapi.PyBuffer_Release
+_get_buffer.argtypes, _get_buffer.restype = [ctypes.py_object, POINTER(_PyBuffer), c_int], c_int
+_release_buffer.argtypes, _release_buffer.restype = [POINTER(_PyBuffer)], None
+_RECORDS_RO, _WRITABLE = 0x1C, 0x1
+
+
+class _Buffer:
+    """An object's memory: address, dtype (a name), shape, strides (in elements)."""
+
+    def __init__(self, of, writable=False):
+        self.of, self.view = of, None
+        if hasattr(of, "data_ptr"):  # torch
+            if of.device.type != "cpu":
+                raise SamplingError(_DTYPE, None, f"a tensor on {of.device.type}: copy it with .cpu() first")
+            self.address, self.dtype = of.data_ptr(), str(of.dtype).rpartition(".")[2]
+            self.shape, self.strides = tuple(of.shape), tuple(of.stride())
+            return
+        bfloat16 = str(getattr(of, "dtype", "")) == "bfloat16"
+        if bfloat16:  # ml_dtypes' arrays have no buffers
+            self.of = of = of.view("uint16")
+        view = _PyBuffer()
+        _get_buffer(of, byref(view), _RECORDS_RO | (_WRITABLE if writable else 0))
+        self.view = view
+        form = (view.format or b"B").decode()
+        dtype = _FORMATS.get(form.lstrip("@=<" if sys.byteorder == "little" else "@=>!"), form)
+        if dtype in ("int64", "uint64") and view.itemsize == 4:
+            dtype = dtype.replace("64", "32")
+        self.address, self.dtype = view.buf or 0, "bfloat16" if bfloat16 else dtype
+        self.shape = tuple(view.shape[:view.ndim]) if view.ndim else ()
+        if view.strides:
+            self.strides = tuple(s // max(view.itemsize, 1) for s in view.strides[:view.ndim])
+        else:  # ctypes' arrays
+            self.strides = tuple(_product(self.shape[i + 1:]) for i in range(view.ndim))
+
+    def __del__(self):
+        if self.view is not None:
+            _release_buffer(byref(self.view))
+
+    def is_dense(self):
+        step = 1
+        for n, stride in zip(self.shape[::-1], self.strides[::-1]):
+            if n > 1 and stride != step:
+                return False
+            step *= n
+        return True
+
+
+def _buffer(of):
+    if isinstance(of, (list, tuple)):
+        return None
+    try:
+        return _Buffer(of)
+    except (BufferError, TypeError):
+        return None
+
+
+class _Copied:
+    """The same interface for values that had to be copied."""
+
+    def __init__(self, values, shape, dtype="float32"):
+        self.of = array.array({"float32": "f", "int32": "i", "uint32": "I"}[dtype], values)
+        self.some = self.of if len(self.of) else array.array("d", [0])  # never NULL
+        self.address, self.dtype, self.shape = self.some.buffer_info()[0], dtype, shape
+        self.strides = tuple(_product(shape[i + 1:]) for i in range(len(shape)))
+
+    def is_dense(self):
+        return True
+
+
+def _product(numbers):
+    product = 1
+    for n in numbers:
+        product *= n
+    return product
+
+
+def _nested(of):
+    """Lists in lists, or whatever can be one: shape and values."""
+    if hasattr(of, "tolist"):
+        of = of.tolist()
+    of = list(of)
+    if not of or not hasattr(of[0], "__len__") and not hasattr(of[0], "__iter__"):
+        return (len(of),), of
+    parts = [_nested(part) for part in of]
+    if any(shape != parts[0][0] for shape, _ in parts):
+        raise SamplingError(_RANGE, None, "rows of different lengths")
+    return (len(of),) + parts[0][0], [value for _, values in parts for value in values]
+
+
+def _copied(of, ctype):
+    shape, values = _nested(of)
+    return _Copied(values, shape, ctype)
+
+
+def _floats(of, dtype=None):
+    """Logits or probabilities: where they are if C can read them there, else a copy."""
+    at = _buffer(of)
+    if at is None:
+        return _copied(of, "float32")
+    if dtype is not None:
+        dtype = str(dtype).rpartition(".")[2]
+        if dtype not in _DTYPES:
+            raise SamplingError(_DTYPE, "dtype", f"dtype: {dtype} is none of {', '.join(_DTYPES)}")
+        if at.dtype in ("uint16", "int16") and _SIZES[dtype] == 2:
+            at.dtype = dtype
+        elif at.dtype != dtype:
+            raise SamplingError(_DTYPE, "dtype", f"dtype: the array's is {at.dtype}, not {dtype}")
+    if at.dtype in ("uint16", "int16"):
+        raise SamplingError(_DTYPE, "dtype", 'dtype: two bytes are "float16" or "bfloat16"? Say dtype=')
+    if at.dtype in _DTYPES and at.shape and at.address % _SIZES[at.dtype] == 0:
+        wide = len(at.shape) < 2 or at.shape[0] <= 1 or at.strides[0] >= at.shape[-1]
+        if wide and (at.shape[-1] <= 1 or at.strides[-1] == 1):
+            return at
+    if at.dtype == "bfloat16":
+        raise SamplingError(_DTYPE, None, "bfloat16 whose elements are not side by side")
+    return _copied(of, "float32")
+
+
+def _dense_f32(of, dtype=None):
+    """The same, for functions that take float * alone."""
+    at = _floats(of, dtype)
+    if at.dtype == "float32" and at.is_dense():
+        return at
+    if at.dtype != "bfloat16":
+        return _copied(of, "float32")
+    bits = (ctypes.c_uint16 * (_product(at.shape))).from_address(at.address) if at.is_dense() else None
+    if bits is None:
+        raise SamplingError(_DTYPE, None, "bfloat16 whose rows are not side by side")
+    words = array.array("I", (b << 16 for b in bits))
+    return _Copied(array.array("f", words.tobytes()), at.shape)
+
+
+def _integers(of, what):
+    """Tokens, as int32."""
+    at = _buffer(of)
+    if at is not None and at.dtype == "int32" and at.is_dense():
+        return at
+    shape, values = _nested(of)
+    if any(not -2**31 <= v < 2**31 for v in values):
+        raise SamplingError(_RANGE, what)
+    return _Copied([int(v) for v in values], shape, "int32")
+
+
+def _bits(mask, rows, n_vocab):
+    """A mask, as words of 32 bits; bools are packed: address and words from row to row."""
+    words = (n_vocab + 31) // 32
+    at = _buffer(mask)
+    if at is None or at.dtype == "bool" or at.dtype in ("uint8", "int8"):
+        shape, values = _nested(mask)
+        shape = shape if len(shape) > 1 else (1,) + shape
+        if shape != (rows, n_vocab):
+            raise SamplingError(_RANGE, "mask", f"mask: it is {shape}, not {(rows, n_vocab)}")
+        packed = []
+        for r in range(rows):
+            row = values[r * n_vocab:(r + 1) * n_vocab]
+            packed += [sum(1 << i for i, v in enumerate(row[w:w + 32]) if v) for w in range(0, n_vocab, 32)]
+        at = _Copied(packed, (rows, words), "uint32")
+    shape = at.shape if len(at.shape) > 1 else (1,) + at.shape
+    strides = at.strides if len(at.strides) > 1 else (shape[-1],) + at.strides
+    if at.dtype not in ("uint32", "int32") or len(shape) != 2 or shape[0] != rows or shape[1] < words:
+        raise SamplingError(_RANGE, "mask", f"mask: {at.dtype} {shape}, not uint32 {(rows, words)} or bool "
+                                            f"{(rows, n_vocab)}")
+    if (words > 1 and strides[1] != 1) or (rows > 1 and strides[0] < words):
+        at = _copied(mask, "uint32")
+        strides = at.strides
+    return at, max(strides[0], words)
+
+
+def _strings(texts):
+    texts = [t.encode() if isinstance(t, str) else bytes(t) for t in texts]
+    return (c_char_p * max(len(texts), 1))(*texts), len(texts)
+
+
+# ---- vocabularies and grammars --------------------------------------------------------------------------------------
+
+
+class Vocab:
+    """The tokens' bytes, for dry, infill and grammars: Vocab([b"a", b"bc", None], eos=2).
+
+    tokens: bytes or str each, None for control tokens. eos, eot: the tokens that end a text and a turn; eog: all that
+    end a generation (else eos and eot). Freed when nothing needs it any more."""
+
+    def __init__(self, tokens, *, eos=None, eot=None, eog=None):
+        self._handle = self._trie = None
+        tokens = [b"" if t is None else t.encode() if isinstance(t, str) else bytes(t) for t in tokens]
+        if eog is None:
+            eog = [t for t in (eos, eot) if t is not None]
+        lengths, ends, status = array.array("I", map(len, tokens)), _integers(eog, "eog"), c_int()
+        self.eog = tuple(ends.of)
+        self._handle = _vocab_init(b"".join(tokens), lengths.buffer_info()[0], len(tokens), ends.address,
+                                   len(ends.of), -1 if eos is None else eos, -1 if eot is None else eot, byref(status))
+        self._n = len(tokens)
+        _made(self._handle, status)
+
+    def __len__(self):
+        return self._n
+
+    def _index(self):
+        if not self._trie:
+            status = c_int()
+            self._trie = _made(_index_init(self._handle, byref(status)), status)
+        return self._trie
+
+    def __del__(self):
+        if self._trie:
+            _index_free(self._trie)
+        if self._handle:
+            _vocab_free(self._handle)
+
+
+class Grammar:
+    """What a text may be: Grammar.from_string(gbnf), .from_json_schema(schema), .from_regex(pattern)."""
+
+    KINDS = {"gbnf": 0, "json_schema": 1, "regex": 2}
+
+    def __init__(self, text, kind="gbnf", root=None):
+        self._handle, error = None, _TextError()
+        if kind not in self.KINDS:
+            raise SamplingError(_RANGE, "kind", f"kind: {kind!r} is none of {', '.join(self.KINDS)}")
+        text = text.encode() if isinstance(text, str) else bytes(text)
+        if b"\0" in text:
+            raise SamplingError(-10, "grammar", "grammar: byte 0")
+        self._handle = _grammar_init(self.KINDS[kind], text, root.encode() if root else None, byref(error))
+        if not self._handle:
+            if error.status == _NOMEM:
+                raise MemoryError("sampling: out of memory")
+            raise SamplingError(error.status, "grammar", f"grammar: line {error.line}, column {error.column}: "
+                                                         f"{error.message.decode(errors='replace')}")
+
+    @classmethod
+    def from_string(cls, gbnf, root=None):
+        """llama.cpp's GBNF; root: the rule to begin with."""
+        return cls(gbnf, "gbnf", root)
+
+    @classmethod
+    def from_json_schema(cls, schema, style=None):
+        """A schema as text, dict or bool; style: "ordered", "compact", "spaced", with blanks between."""
+        return cls(schema if isinstance(schema, (str, bytes)) else json.dumps(schema), "json_schema", style)
+
+    @classmethod
+    def from_regex(cls, pattern):
+        """The whole text matches it (ECMA-262's)."""
+        return cls(pattern, "regex")
+
+    def __del__(self):
+        if self._handle:
+            _grammar_free(self._handle)
+
+
+# ---- samplers -------------------------------------------------------------------------------------------------------
+
+Logprob = collections.namedtuple("Logprob", "token rank logprob")
+LogprobSet = collections.namedtuple("LogprobSet", "chosen top")
+Logprobs = collections.namedtuple("Logprobs", "raw processed")
+
+# what vLLM, transformers and llama-cpp-python call the settings; and the samplers' names, for a first value
+aliases = {"temperature": "temp", "typical": "typ_p", "xtc": "xtc_probability", "dry": "dry_multiplier",
+           "penalties": "penalty_last_n",
+           "repetition_penalty": "penalty_repeat", "repeat_penalty": "penalty_repeat",
+           "frequency_penalty": "penalty_freq", "presence_penalty": "penalty_present",
+           "repeat_last_n": "penalty_last_n", "typical_p": "typ_p",
+           "mirostat_mode": "mirostat", "tfs": "tfs_z", "dynatemp_exp": "dynatemp_exponent",
+           "smoothing": "smoothing_factor"}
+
+
+def _texts(name, value):
+    """A setting's value as the texts that samp_settings_set takes, one after the other."""
+    if name == "logit_bias" and not isinstance(value, str):
+        pairs = value.items() if hasattr(value, "items") else value
+        return [f"{int(token)}{float(bias):+}" for token, bias in pairs]
+    if name == "order" and isinstance(value, (list, tuple)):
+        return [";".join(value)]
+    if isinstance(value, (list, tuple)):
+        return [str(v) for v in value]
+    return [str(int(value)) if isinstance(value, bool) else str(value)]
+
+
+class _Settings:
+    """A samp_settings for as long as a call needs it."""
+
+    def __init__(self, values, vocab):
+        self.handle, field = _made(_settings_new()), c_char_p()
+        if isinstance(vocab, Vocab):
+            _check(_settings_use_vocab(self.handle, vocab._handle))
+        elif vocab is not None:
+            self.set("n_vocab", str(int(vocab)))
+        for name, value in values.items():
+            name = aliases.get(name, name)
+            if value is None:
+                continue
+            for text in _texts(name, value):
+                self.set(name, text)
+        _check(_check_params(self.params(), byref(field)), field)
+
+    def set(self, name, text):
         field = c_char_p()
-        check(settings_set(self.settings, name.encode(), str(value).encode(), byref(field)), field)
+        if "\0" in text:
+            raise SamplingError(-10, name)
+        _check(_settings_set(self.handle, name.encode(), text.encode(), byref(field)), field)
 
-    def get(self, name):
-        text = ctypes.create_string_buffer(64)
-        settings_get(self.settings, name.encode(), text, len(text))
-        return text.value.decode()
+    def params(self):
+        return _settings_params(self.handle)
 
-    def sample(self, logits):
-        """The next token, which the chain has then accepted."""
-        if len(logits) != self.n_vocab:
-            raise Error(f"{len(logits)} logits, not {self.n_vocab}")
-        if numpy is not None:
-            row = numpy.ascontiguousarray(logits, dtype=numpy.float32)
-            token = sample(self.handle, row.ctypes.data, self.n_vocab)
-        else:
-            token = sample(self.handle, (c_float * self.n_vocab)(*logits), self.n_vocab)
-        if token < 0:
-            raise Error(strerror(token).decode())
-        return token
+    def __del__(self):
+        if hasattr(self, "handle"):
+            _settings_free(self.handle)
+
+
+class Sampler:
+    """What chains and matchers have in common."""
+
+    def __init__(self, handle, keep):
+        self._handle, self._keep = handle, keep  # keep: what C borrows
 
     def accept(self, token):
-        """Tell the samplers of a token that was not sampled here: a prompt's."""
-        status = accept(self.handle, token)
-        if status < 0:
-            raise Error(strerror(status).decode())
+        """Tell of a token that was not sampled here, or of several: a prompt's."""
+        for one in (token if hasattr(token, "__iter__") else (token,)):
+            _check(_accept(self._handle, int(one)))
 
     def reset(self):
-        reset(self.handle)
+        """As new: for another text."""
+        _reset(self._handle)
+
+    def rollback(self, n=1):
+        """Take back the last n tokens, as if they had never been drawn."""
+        _check(_rollback(self._handle, n))
+
+    def set_rollback(self, depth):
+        """How many tokens can be taken back from now on (64 unless told)."""
+        _check(_set_rollback(self._handle, depth))
+
+    def clone(self):
+        """A copy that goes on as this one would."""
+        _check(_status(self._handle, None))
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _handle=None)
+        other._handle = _made(_clone(self._handle))
+        return other
+
+    __copy__ = clone
+
+    def __deepcopy__(self, _):
+        return self.clone()
+
+    def save(self):
+        """What it has become, as bytes: the same on every machine. load() goes on, in one with the same settings."""
+        size = _state_size(self._handle)
+        state = ctypes.create_string_buffer(max(size, 1))
+        _check(_state_save(self._handle, state, size))
+        return state.raw[:size]
+
+    def load(self, state):
+        state = bytes(state)
+        _check(_state_load(self._handle, state, len(state)))
+
+    @property
+    def position(self):
+        """The number of the next draw."""
+        return _get_position(self._handle)
+
+    @position.setter
+    def position(self, position):
+        if not 0 <= position < 2**64:
+            raise SamplingError(_RANGE, "position")
+        _check(_set_position(self._handle, position))
+
+    @property
+    def seed(self):
+        return _get_seed(self._handle)
+
+    def describe(self):
+        """The samplers and their values, as text."""
+        size = _check(_describe(self._handle, None, 0)) + 1
+        text = ctypes.create_string_buffer(size)
+        _describe(self._handle, text, size)
+        return text.value.decode()
 
     def close(self):
-        free(self.handle)
-        settings_free(self.settings)
-        self.handle = self.settings = None
+        """Free it now. Else it is freed when nothing refers to it."""
+        handle, self._handle, self._keep = self._handle, None, None
+        _free(handle)
 
     def __enter__(self):
         return self
@@ -126,37 +571,291 @@ class Chain:
     def __exit__(self, *_):
         self.close()
 
+    def __del__(self):
+        if getattr(self, "_handle", None):
+            self.close()
+
+
+class Matcher(Sampler):
+    """A grammar at work on one text: which tokens may come next. Chain(grammar=...) puts a copy of it first.
+
+    trigger_words, trigger_patterns, trigger_tokens: it waits for one of them, and allows all until then. Words and
+    patterns exclude each other."""
+
+    def __init__(self, vocab, grammar, *, trigger_words=None, trigger_patterns=None, trigger_tokens=None):
+        super().__init__(None, (vocab, grammar))
+        self._n, field = len(vocab), c_char_p()
+        if trigger_words is not None and trigger_patterns is not None:
+            raise SamplingError(_RANGE, "trigger_patterns", "trigger_patterns: there are trigger_words already")
+        if trigger_words is None and trigger_patterns is None and trigger_tokens is None:
+            handle = _init_grammar(vocab._index(), grammar._handle)
+        else:
+            make = _init_lazy if trigger_patterns is None else _init_lazy_patterns
+            texts, n = _strings(trigger_words or trigger_patterns or ())
+            tokens = _integers(trigger_tokens or (), "trigger_tokens")
+            handle = make(vocab._index(), grammar._handle, texts, n, tokens.address, len(tokens.of))
+        self._handle = _made(handle)
+        _check(_status(handle, byref(field)), field)
+
+    def mask(self, out=None):
+        """The tokens that may follow, as words of 32 bits (bit i % 32 of word i // 32 is token i): an array.array, or
+        written to out, an array of uint32 or int32."""
+        words = (self._n + 31) // 32
+        bits = array.array("I", bytes(4 * words)) if out is None else out
+        at = _Buffer(bits, writable=True)
+        if at.dtype not in ("uint32", "int32") or _product(at.shape) < words or not at.is_dense():
+            raise SamplingError(_RANGE, "out", f"out: {at.dtype} {at.shape}, not uint32 {(words,)}")
+        _check(_grammar_mask(self._handle, at.address))
+        return bits
+
+    def allows(self, token):
+        """May this token come next?"""
+        return 0 <= token < self._n and bool(self.mask()[token // 32] >> token % 32 & 1)
+
+    def is_complete(self):
+        """Is the text one of the grammar's as it stands?"""
+        return bool(_check(_grammar_is_complete(self._handle)))
+
+    def is_awaiting(self):
+        """Does it wait for its trigger?"""
+        return bool(_check(_grammar_is_awaiting(self._handle)))
+
+    def forced(self):
+        """The bytes that must follow, whatever comes: to be tokenised and accepted without a model."""
+        bytes_ = ctypes.create_string_buffer(4096)
+        n = _check(_grammar_forced(self._handle, bytes_, 4096))
+        return bytes_.raw[:min(n, 4096)]
+
+
+class Chain(Sampler):
+    """A chain of samplers: Chain(top_k=40, temperature=0.8, dry_breakers=["\\n"], logit_bias={7: -100}, ...).
+
+    vocab: how many tokens there are, or a Vocab (dry and grammars need one), or a list for one. A row may be longer
+    than a Vocab, as models pad. grammar: a Grammar or Matcher, which masks the row first.
+    settings: samp_params' members (takes(name) tells what one takes), or names of vLLM, transformers, llama-cpp-python
+    (aliases). None is the default. A request as a whole, with its program's defaults: from_request."""
+
+    def __init__(self, vocab=None, grammar=None, **settings):
+        super().__init__(None, None)
+        if vocab is not None and not isinstance(vocab, (int, Vocab)):
+            vocab = Vocab(vocab)
+        self._build(vocab, grammar, settings, _Settings(settings, vocab))
+
+    def _build(self, vocab, grammar, values, settings):
+        status = c_int()
+        self._vocab, self._values, self._keep = vocab, values, (vocab, grammar)
+        self._handle = _made(_chain_from_params(settings.params(), byref(status)), status)
+        _check(status.value)
+        if grammar is not None:
+            if isinstance(grammar, Grammar):
+                if not isinstance(vocab, Vocab):
+                    raise SamplingError(_NULL, "vocab", "vocab: a grammar needs a Vocab, to know the tokens' bytes")
+                grammar = Matcher(vocab, grammar)
+            else:
+                grammar = grammar.clone()
+            self._keep = (vocab, grammar._keep)
+            first, grammar._handle = grammar._handle, None
+            _check(_chain_insert(self._handle, 0, first))
+
+    @classmethod
+    def from_request(cls, peer, request, vocab=None, grammar=None, *, handled=(), seed=None):
+        """What a request to another program asks for, by its names, defaults and ranges.
+
+        peer: "openai", "vllm", "transformers", "llama_server", "ollama". request: a dict, or JSON. handled: fields that
+        you see to. seed: if the request has none. .with_prompt tells whether the prompt is to be accepted too."""
+        if peer not in _PEERS:
+            raise SamplingError(_RANGE, "peer", f"peer: {peer!r} is none of {', '.join(_PEERS)}")
+        if vocab is not None and not isinstance(vocab, (int, Vocab)):
+            vocab = Vocab(vocab)
+        self = cls.__new__(cls)
+        Sampler.__init__(self, None, None)
+        settings, told = _Settings({} if seed is None else {"seed": seed}, vocab), _Request()
+        names = (c_char_p * (len(handled) + 1))(*[name.encode() for name in handled], None)
+        text = request if isinstance(request, str) else json.dumps(request)
+        status = _settings_from(settings.handle, _PEERS[peer], text.encode(), names, byref(told))
+        if status < 0:
+            field = told.field.decode() or None
+            message = told.error.message.decode(errors="replace") or _error_text(status, None)
+            raise SamplingError(status, field, f"{field}: {message}" if field else message)
+        self._build(vocab, grammar, None, settings)
+        self.with_prompt = told.with_prompt
+        return self
+
+    @property
+    def n_vocab(self):
+        return len(self._vocab) if isinstance(self._vocab, Vocab) else self._vocab
+
+    def _fits(self, n):
+        vocab = self._vocab
+        if n < len(vocab) if isinstance(vocab, Vocab) else vocab is not None and n != vocab:
+            raise SamplingError(_RANGE, "logits", f"logits: there are {n}, not {self.n_vocab}")
+
+    def sample(self, logits, mask=None, logprobs=None, dtype=None):
+        """The next token, which the chain has then accepted.
+
+        logits: [n_vocab] numbers; float32, float16, bfloat16 and float64 are read where they are. mask: words of 32
+        bits, or a bool for each token. logprobs: the n most likely tokens too; then (token, Logprobs).
+        dtype: of an array of 16-bit integers, "float16" or "bfloat16"."""
+        numpys = getattr(logits, "__array_interface__", None)
+        if numpys and mask is None and logprobs is None and dtype is None:  # the usual case, with the least work
+            (address, _), shape = numpys["data"], numpys["shape"]
+            if numpys["typestr"] == _F32 and numpys["strides"] is None and len(shape) == 1 and address % 4 == 0:
+                self._fits(shape[0])
+                token = _sample(self._handle, address, shape[0])
+                return token if token >= 0 else _check(token)
+        at = _floats(logits, dtype)
+        if len(at.shape) != 1:
+            raise SamplingError(_RANGE, "logits", f"logits: {at.shape} is no row; sample_batch takes many")
+        self._fits(at.shape[0])
+        if mask is None and logprobs is None and at.dtype == "float32":
+            token = _sample(self._handle, at.address, at.shape[0])
+            return token if token >= 0 else _check(token)
+        try:
+            tokens = _batch([self], at, 1, mask, logprobs, None, 1)
+        except BatchError as error:
+            raise error.errors[0] from None
+        return tokens[0] if logprobs is None else (tokens[0][0], tokens[1][0])
+
+    def verify(self, logits, draft, probs=None, ids=None, method="exact", dtype=None):
+        """How much of a draft is right? The tokens that are accepted, and one token more.
+
+        logits: [n + 1, n_vocab] what the model says behind 0 .. n tokens of the draft. draft: [n] tokens.
+        method: "exact": the tokens that there would be without a draft. "ratio" and "block": their distribution, and
+        more of the draft is accepted; probs: what it was drawn from, [n, n_vocab], or [n, n_top] with ids [n, n_top]."""
+        at, tokens = _dense_f32(logits, dtype), _integers(draft, "draft")
+        n = len(tokens.of) if hasattr(tokens.of, "__len__") else tokens.shape[0]
+        if len(at.shape) != 2 or at.shape[0] != n + 1:
+            raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not {(n + 1, self.n_vocab)}: a row more than "
+                                                  f"the draft has tokens")
+        self._fits(at.shape[1])
+        if method not in ("exact", "ratio", "block"):
+            raise SamplingError(_RANGE, "method", f"method: {method!r} is none of exact, ratio, block")
+        q, which = None if probs is None else _dense_f32(probs), None if ids is None else _integers(ids, "ids")
+        if q is not None and q.shape != ((n, at.shape[1]) if which is None else which.shape) and n > 0:
+            raise SamplingError(_RANGE, "probs", f"probs: {q.shape} does not fit")
+        if which is not None and (q is None or len(which.shape) != 2 or which.shape[0] != n) and n > 0:
+            raise SamplingError(_RANGE, "ids", "ids: they do not fit probs and the draft")
+        c_draft = _Draft(n, tokens.address, q and q.address, which and which.address,
+                         which.shape[-1] if which is not None else 0)
+        out = array.array("i", [-1]) * (n + 1)
+        arguments = self._handle, at.address, at.shape[1], byref(c_draft)
+        if method == "block":
+            accepted = _verify_block(*arguments, out.buffer_info()[0])
+        else:
+            accepted = _verify(*arguments, method == "ratio", out.buffer_info()[0])
+        _check(accepted)
+        if out[accepted] < 0:
+            raise BatchError(out[:accepted].tolist(), {accepted: SamplingError(out[accepted])})
+        return out[:accepted + 1].tolist()
+
+    def update(self, **settings):
+        """Other values for these settings, between two tokens; what the chain has seen stays. None: the default."""
+        if self._values is None:
+            raise SamplingError(-9, None, "a chain of from_request has no settings by name")
+        new = {aliases.get(name, name) for name in settings}
+        values = {name: value for name, value in self._values.items() if aliases.get(name, name) not in new}
+        values.update(settings)
+        of = _Settings(values, self._vocab)
+        _check(_chain_update(self._handle, of.params()))
+        self._values = values
+
+    @property
+    def settings(self):
+        """What was set by name."""
+        return dict(self._values or {})
+
+    def get(self, name):
+        """A setting's value, as text."""
+        text, of = ctypes.create_string_buffer(400), _Settings(self._values or {}, self._vocab)
+        _check(_settings_get(of.handle, aliases.get(name, name).encode(), text, len(text)), name)
+        return text.value.decode()
+
+    def prev(self, n=64):
+        """The last accepted tokens, n at most, the oldest first."""
+        out = array.array("i", bytes(4 * n))
+        return out[:_prev(self._handle, out.buffer_info()[0], n)].tolist()
+
+
+_PEERS = {"openai": 0, "vllm": 1, "transformers": 2, "llama_server": 3, "ollama": 4}
+
+
+def _read(of):
+    top = of.top_logprobs
+    return LogprobSet(Logprob(of.chosen.token, of.chosen.rank, of.chosen.logprob),
+                      [Logprob(top[i].token, top[i].rank, top[i].logprob) for i in range(of.n_top_found)])
+
+
+def _batch(chains, at, rows, mask, logprobs, index, n_threads):
+    two = len(at.shape) == 2
+    n_vocab = at.shape[-1]
+    logits = _Logits(at.address, _DTYPES[at.dtype], rows, n_vocab, at.strides[0] if two and at.shape[0] > 1 else 0)
+    logits.n_threads = n_threads
+    if mask is not None:
+        bits, logits.mask_stride = _bits(mask, rows, n_vocab)
+        logits.mask = bits.address
+    if index is not None:
+        logits.row_index = index.address
+    if logprobs is not None:
+        if not 0 <= logprobs <= 1024:
+            raise SamplingError(_RANGE, "logprobs", f"logprobs: {logprobs} is not in [0, 1024]")
+        sets, top = (_Logprobs * rows)(), (_Logprob * (2 * rows * logprobs + 1))()
+        for r in range(rows):
+            for k, of in enumerate((sets[r].raw, sets[r].processed)):
+                of.n_top = logprobs
+                if logprobs:
+                    of.top_logprobs = ctypes.cast(byref(top, (2 * r + k) * logprobs * ctypes.sizeof(_Logprob)),
+                                                  POINTER(_Logprob))
+        logits.logprobs = sets
+    handles = (c_void_p * max(rows, 1))(*[chain._handle for chain in chains])
+    out = (c_int32 * max(rows, 1))()
+    _check(_sample_batch(handles, byref(logits), out))
+    tokens = out[:rows]
+    told = None if logprobs is None else [
+        Logprobs(_read(sets[r].raw), _read(sets[r].processed)) if tokens[r] >= 0 else None for r in range(rows)]
+    if any(token < 0 for token in tokens):
+        raise BatchError([t if t >= 0 else None for t in tokens],
+                         {r: SamplingError(t) for r, t in enumerate(tokens) if t < 0}, told)
+    return tokens if logprobs is None else (tokens, told)
+
+
+def sample_batch(chains, logits, mask=None, logprobs=None, row_index=None, n_threads=0, dtype=None):
+    """A token for each chain: chain r reads row r of logits [n_rows, n_vocab], or row row_index[r].
+
+    The token is the same as sample()'s for the row. mask: [n_rows, words], as sample()'s. logprobs: n; then (tokens,
+    [Logprobs]). n_threads: where the library is compiled with OpenMP; 0: its choice.
+    A row that fails leaves its chain as it was; when all others have their tokens, it is a BatchError, which has them.
+    """
+    chains, at = list(chains), _floats(logits, dtype)
+    rows = len(chains)
+    if not rows:
+        return [] if logprobs is None else ([], [])
+    if len(at.shape) != 2:
+        raise SamplingError(_RANGE, "logits", f"logits: {at.shape}, not [n_rows, n_vocab]")
+    index = None if row_index is None else _integers(row_index, "row_index")
+    if index is None and at.shape[0] != rows:
+        raise SamplingError(_RANGE, "logits", f"logits: there are {at.shape[0]} rows, not {rows}")
+    if index is not None and (index.shape != (rows,) or any(not 0 <= i < at.shape[0] for i in index.of)):
+        raise SamplingError(_RANGE, "row_index", f"row_index: not {rows} numbers in [0, {at.shape[0]})")
+    for chain in chains:
+        chain._fits(at.shape[1])
+    return _batch(chains, at, rows, mask, logprobs, index, n_threads)
+
+
+# ---- the rest -------------------------------------------------------------------------------------------------------
+
+
+def child_seed(seed, i):
+    """The seed of sample i of several from one request."""
+    return _child_seed(seed, i)
+
 
 def takes(name):
-    text = ctypes.create_string_buffer(400)
-    settings_takes(name.encode(), text, len(text))
+    """Which values a setting takes, for a user to read: "a number in (0, 1]"."""
+    text, name = ctypes.create_string_buffer(400), aliases.get(name, name)
+    _check(_settings_takes(name.encode(), text, len(text)), name)
     return text.value.decode()
 
 
-def main():
-    n_vocab = 12
-    rows = [[(i * 7919 + step * 10007) % 1000 / 400 for i in range(n_vocab)] for step in range(60)]
-    settings = dict(seed=2**64 - 1, top_k=100, top_p=0.9, temperature=1.1, penalty_repeat=1.2, dry_multiplier=0.8,
-                    dry_breakers=["b", "\n"], logit_bias="7+2.5,9-inf",
-                    order="penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc")
-    with Chain(n_vocab, [b"abcd"[i % 4:i % 4 + 1] for i in range(n_vocab)], **settings) as chain:
-        tokens = [chain.sample(row) for row in rows]
-        for token in tokens:
-            print(token)
-        temp = chain.get("temp")
-        if numpy is not None:  # f32, f64 and strided rows are the same
-            arrays = numpy.array(rows), numpy.array(rows, dtype=numpy.float32), numpy.array(rows).T.copy().T
-            for array in arrays:
-                chain.reset()
-                assert [chain.sample(row) for row in array] == tokens
-    for bad in {"temp": "0,8"}, {"top_k": 2**31}, {"no_such": 1}, {"top_p": 1.5}:
-        try:
-            Chain(n_vocab, **bad)
-            print(bad, "is accepted")
-        except Error as error:
-            print(error)
-    print(f"{temp}, {takes('top_p')}")
-
-
-if __name__ == "__main__":
-    main()
+def version():
+    """The library's, as 10000 major + 100 minor + patch."""
+    return _version()

@@ -86,6 +86,23 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
+/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+{
+    const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
+    uint32_t open[SAMPI_MAX_SLOTS], kind;
+    int32_t n = 0;
+    bool found = i < first;
+    if (found) return true;
+    kind = (uint32_t)1 << (i - first) % SAMPI_KINDS_OF_NAMES;
+    for (int32_t k = 0; k < p->n_open; k++)
+        if (p->slot[k] == (i - first) / SAMPI_KINDS_OF_NAMES)
+            found = (p->open[k] & kind) != 0;
+        else
+            open[n++] = p->open[k];
+    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
+}
+
 /* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
    for all that must still come; or NEVER. */
 static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
@@ -93,7 +110,8 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
     const int64_t room = (int64_t)p->list.most - p->count - 1;
     if (room < 0) return SAMPI_NEVER;
     if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+        return SAMPI_NEVER;
     if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
     return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
 }

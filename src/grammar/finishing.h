@@ -23,8 +23,10 @@ static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t 
         case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
         case SAMPI_NODE_MEMBERS: {
             const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
-            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
-            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+            const int32_t table = list->slots ? SAMPI_SETS_OF_KINDS : 0; /* behind the members */
+            if (i < list->n + table) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            i -= list->n + table;
+            return i == 0 ? list->separator : i == 1 ? list->other : -1;
         }
         default: return -1;
     }
@@ -174,7 +176,7 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
     if (e->kind != SAMPI_NODE_MEMBERS) return;
     const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
     sampi_mix(hash, (uint64_t)(uint32_t)list->least << 32 | (uint32_t)list->most);
-    sampi_mix(hash, (uint64_t)(uint32_t)list->n);
+    sampi_mix(hash, (uint64_t)(uint32_t)list->slots << 32 | (uint32_t)list->n);
     for (int32_t i = 0; i < list->n; i++)
         sampi_mix(hash, ((const sampi_member *)t->members.data)[list->first + i].required);
 }

@@ -76,7 +76,14 @@ typedef struct sampi_list {
     int32_t first, n; /* members, in the tree's array */
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
+    int32_t slots;       /* places for witnesses, see sampi_tree_witnesses */
 } sampi_list;
+
+enum {
+    SAMPI_KINDS_OF_NAMES = 8, /* that witnesses are told apart by */
+    SAMPI_SETS_OF_KINDS = 1 << SAMPI_KINDS_OF_NAMES,
+    SAMPI_MAX_SLOTS = 4
+};
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -215,10 +222,46 @@ typedef struct sampi_opening {
     sampi_list list;
     const sampi_member *member; /* [list.n], until the tree grows */
     sampi_node seen;
-    int32_t count;         /* members that there were */
-    int32_t missing, left; /* of those that were not: how many must come, how many may */
-    bool dead;             /* one must that nothing can be */
+    int32_t count;                  /* members that there were */
+    int32_t missing, left;          /* of those that were not: how many must come, how many may */
+    bool dead;                      /* one must that nothing can be */
+    uint32_t taken;                 /* the kinds of names of the witnesses that there were, */
+    int32_t n_open;                 /* the slots that are left, */
+    uint32_t open[SAMPI_MAX_SLOTS]; /* the kinds that each may be of, */
+    int32_t slot[SAMPI_MAX_SLOTS];  /* and their numbers */
 } sampi_opening;
+
+/* Can each of the slots [n] get a kind of its own, none of those that are taken? */
+static bool sampi_slots_fit(const uint32_t *open, int32_t n, uint32_t taken)
+{
+    if (n == 0) return true;
+    for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1)
+        if ((open[0] & ~taken & kind) && sampi_slots_fit(open + 1, n - 1, taken | kind)) return true;
+    return false;
+}
+
+/* The slots of a list, and which other members may still come. */
+static void sampi_opening_slots(const sampi_tree *t, sampi_opening *p)
+{
+    p->taken = 0;
+    p->n_open = 0;
+    if (p->list.slots == 0) return;
+    for (int32_t s = 0, i = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES; s < p->list.slots; s++) {
+        uint32_t seen = 0, may = 0;
+        for (uint32_t kind = 1; kind < SAMPI_SETS_OF_KINDS; kind <<= 1, i++) {
+            if (sampi_has_seen(t, p->seen, i)) seen |= kind;
+            if (!sampi_is_dead(t, p->member[i].node)) may |= kind;
+        }
+        p->taken |= seen;
+        if (seen) continue;
+        p->slot[p->n_open] = s;
+        p->open[p->n_open++] = may;
+    }
+    p->missing += p->n_open;
+    p->left += p->n_open;
+    p->dead |= !sampi_slots_fit(p->open, p->n_open, p->taken);
+    p->list.other = p->member[p->list.n + (int32_t)p->taken].node;
+}
 
 static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
@@ -229,14 +272,15 @@ static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
     p.count = e->c / 2;
     p.missing = p.left = 0;
     p.dead = false;
-    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
-    for (int32_t i = 0; i < p.list.n; i++) {
+    for (int32_t i = 0; i < p.list.n - p.list.slots * SAMPI_KINDS_OF_NAMES; i++) {
         if (sampi_has_seen(t, p.seen, i)) continue;
         bool dead = sampi_is_dead(t, p.member[i].node);
         p.missing += p.member[i].required;
         p.left += !dead;
         p.dead |= dead && p.member[i].required;
     }
+    sampi_opening_slots(t, &p);
+    if (sampi_is_dead(t, p.list.other)) p.list.other = SAMPI_NEVER;
     return p;
 }
 
@@ -534,7 +578,7 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
     if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
     if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
     if (other < 0) return other;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX, 0 };
     if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
     sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
     sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
@@ -546,4 +590,31 @@ static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members,
         if (room[i].node < 0) return room[i].node;
     }
     return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}
+
+/* The same, with witnesses among the other members: the last ones of `members` are `slots` times
+   SAMPI_KINDS_OF_NAMES. Of each such group one must come, the first for a name of the first kind and so on; no two of
+   different groups are of one kind. What else may come depends on the kinds of the witnesses that have been there:
+   others [SAMPI_SETS_OF_KINDS], by the set of these. */
+static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *members, size_t n, int32_t slots,
+                                       sampi_node separator, const sampi_node *others, size_t least, size_t most)
+{
+    sampi_node node = sampi_tree_members(t, members, n, separator, SAMPI_NEVER, least, most);
+    sampi_member *table = node < 0 ? NULL
+                                   : (sampi_member *)sampi_vec_add(&t->members, sizeof *table, SAMPI_SETS_OF_KINDS);
+    if (!table) return node < 0 ? node : (sampi_node)SAMP_E_NOMEM;
+    for (int32_t i = 0; i < SAMPI_SETS_OF_KINDS; i++) {
+        int32_t same = 0;
+        while (same < i && others[same] != others[i]) same++;
+        table[i].required = false;
+        table[i].node = same < i                   ? table[same].node
+                        : others[i] == SAMPI_NEVER ? SAMPI_NEVER
+                                                   : sampi_tree_call(t, others[i]);
+        if (table[i].node < 0) return table[i].node;
+    }
+    sampi_list *list = (sampi_list *)t->lists.data + sampi_at(t, node)->a;
+    list->slots = slots;
+    list->other = table[0].node;
+    sampi_at(t, node)->known = sampi_node_known(t, sampi_at(t, node));
+    return node;
 }

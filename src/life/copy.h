@@ -62,6 +62,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
     c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
+    c->made_by = SAMPI_BY_HAND;
     c->serial = sampi_next_serial();
     return &c->base;
 }

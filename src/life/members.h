@@ -87,7 +87,6 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_sampler **item = c->u.chain.item + i;
     memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
     *item = s;
-    s->made_by = SAMPI_BY_HAND;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
@@ -118,6 +117,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
     if (!s) return NULL;
     sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->owner = NULL;
+    if (((sampi_sampler *)s)->made_by == SAMPI_AS_GRAMMAR) ((sampi_sampler *)s)->made_by = SAMPI_BY_HAND;
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;

@@ -162,6 +162,9 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     m->budget = SAMPI_SCHEMA_DERIVED;
     m->max_bytes = SAMPI_SCHEMA_BYTES;
+    for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
+    x->bytes.n_classes = 256;
+    m->grammar = &x->bytes;
     return true;
 }
 
@@ -179,4 +182,27 @@ static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sa
     *x->tree = m->tree;
     sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
+}
+
+/* Does a regular node match any text? Where it would take long, true. */
+static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
+{
+    sampi_matcher *m = &x->deriver;
+    sampi_schema_made(x, node);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    if (x->status) return false;
+    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 18 ? spare : 1 << 18;
+    if (spare <= 0) return true;
+    m->tree = *x->tree;
+    m->budget = most;
+    bool alive = sampi_alive(m, node);
+    *x->tree = m->tree;
+    m->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - m->budget);
+    if (m->status == SAMP_E_FULL) {
+        m->status = SAMP_OK;
+        m->work.n = 0;
+        alive = true;
+    }
+    sampi_schema_made(x, m->status);
+    return alive;
 }

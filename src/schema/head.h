@@ -123,6 +123,7 @@ typedef struct sampi_schema {
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
     sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
+    samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int64_t steps;                  /* that may still be done */

@@ -84,6 +84,12 @@ for page in README.md bench/README.md; do
         *) fail "$page: what is $block?" ;;
         esac
     done < "$at/blocks"
+    if [ $page = README.md ]; then # and as one program, as a newcomer would paste them
+        sed '/^#define SAMPLING_IMPLEMENTATION/d; /samp_free(chain)/,$d' "$at/quick.c" > "$at/quick.part"
+        cp "$at/quick.c.out" "$at/paste.c.out"
+        part paste > "$at/paste.said"
+        [ "$(sed 's/ *$//' "$at/paste.said")" = "$(cat "$at/paste.c.out")" ] || fail "$page: pasted, the quick start prints $(cat "$at/paste.said")"
+    fi
     # the commands of blocks without a name, then those in the text
     sed 's/  *#.*//' "$at/unnamed.sh" > "$at/commands"
     grep -o '`make [a-z][^`]*`' "$page" | tr -d '`' | grep -v '^make demo' >> "$at/commands"
@@ -91,7 +97,7 @@ for page in README.md bench/README.md; do
 done
 
 # Links within the repository: the file is there, and has that heading (as GitHub makes its name).
-for page in README.md bench/README.md bench/GPU.md; do
+for page in README.md bench/README.md bench/GPU.md src/bindings/*.md; do
     grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//' | grep -v '^http' | sort -u | while read -r link; do
         file=${link%%#*}
         file=$(dirname "$page")/${file:-$(basename "$page")}

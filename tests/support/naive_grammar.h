@@ -134,12 +134,55 @@ static void naive_repeat(naive *n, naive_set *out, int32_t a, int32_t least, int
     free(now.at);
 }
 
+/* ---- lists: their witnesses are the last members, `slots` groups of SAMPI_KINDS_OF_NAMES ---- */
+
+static int32_t naive_plain(const sampi_list *list) { return list->n - list->slots * SAMPI_KINDS_OF_NAMES; }
+
+/* Has one of a slot been there? */
+static bool naive_slot_seen(const sampi_list *list, const bool *seen, int32_t slot)
+{
+    bool one = false;
+    for (int32_t k = 0; k < SAMPI_KINDS_OF_NAMES; k++)
+        one = one || seen[naive_plain(list) + slot * SAMPI_KINDS_OF_NAMES + k];
+    return one;
+}
+
+/* Has a witness of that kind been there? */
+static bool naive_kind_seen(const sampi_list *list, const bool *seen, int32_t kind)
+{
+    bool one = false;
+    for (int32_t s = 0; s < list->slots; s++) one = one || seen[naive_plain(list) + s * SAMPI_KINDS_OF_NAMES + kind];
+    return one;
+}
+
+/* May member i come, with those in `seen` before it? */
+static bool naive_may_come(const sampi_list *list, const bool *seen, int32_t i)
+{
+    const int32_t at = i - naive_plain(list);
+    if (i == list->n) return true;
+    if (at < 0) return !seen[i];
+    return !naive_slot_seen(list, seen, at / SAMPI_KINDS_OF_NAMES) &&
+           !naive_kind_seen(list, seen, at % SAMPI_KINDS_OF_NAMES);
+}
+
+/* Member i; i = n: any other one. */
+static int32_t naive_member_node(const naive *n, const sampi_list *list, const bool *seen, int32_t i)
+{
+    const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
+    int32_t set = 0;
+    if (i < list->n) return members[i].node;
+    if (list->slots == 0) return list->other;
+    for (int32_t k = 0; k < SAMPI_KINDS_OF_NAMES; k++) set |= naive_kind_seen(list, seen, k) << k;
+    return members[list->n + set].node;
+}
+
 /* A list of members, behind those in `seen` (bits of the list), `count` in all. */
 static void naive_members(naive *n, naive_set *out, const sampi_list *list, bool *seen, size_t count, int32_t from)
 {
     const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
     bool complete = count >= (size_t)list->least;
-    for (int32_t i = 0; i < list->n; i++) complete = complete && (seen[i] || !members[i].required);
+    for (int32_t i = 0; i < naive_plain(list); i++) complete = complete && (seen[i] || !members[i].required);
+    for (int32_t i = 0; i < list->slots; i++) complete = complete && naive_slot_seen(list, seen, i);
     if (complete) naive_add(out, from);
     if (list->most < INT32_MAX && count >= (size_t)list->most) return;
     naive_set starts = { NULL, 0, 0 };
@@ -149,8 +192,8 @@ static void naive_members(naive *n, naive_set *out, const sampi_list *list, bool
         naive_add_all(&starts, naive_ends(n, list->separator, from));
     for (int32_t s = 0; s < starts.n; s++) {
         for (int32_t i = 0; i <= list->n; i++) {
-            if (i < list->n && seen[i]) continue;
-            const naive_set *ends = naive_ends(n, i < list->n ? members[i].node : list->other, starts.at[s]);
+            if (!naive_may_come(list, seen, i)) continue;
+            const naive_set *ends = naive_ends(n, naive_member_node(n, list, seen, i), starts.at[s]);
             if (i < list->n) seen[i] = true;
             for (int32_t k = 0; k < ends->n; k++)
                 if (ends->at[k] > from) naive_members(n, out, list, seen, count + 1, ends->at[k]);
@@ -259,6 +302,23 @@ static int naive_begins(naive *n, int32_t node, int32_t from);
 static inline int naive_both(int a, int b) { return a < b ? a : b; }
 static inline int naive_either(int a, int b) { return a > b ? a : b; }
 
+/* Can each slot from `slot` on still get a witness, of kinds that are not in `taken`? */
+static int naive_slots_end(naive *n, const sampi_list *list, const bool *seen, int32_t slot, uint32_t taken)
+{
+    int found = NAIVE_NO;
+    if (slot == list->slots) return NAIVE_YES;
+    if (naive_slot_seen(list, seen, slot)) return naive_slots_end(n, list, seen, slot + 1, taken);
+    for (int32_t k = 0; k < SAMPI_KINDS_OF_NAMES; k++) {
+        int32_t i = naive_plain(list) + slot * SAMPI_KINDS_OF_NAMES + k;
+        if (taken >> k & 1 || naive_kind_seen(list, seen, k)) continue;
+        int text = naive_begins(n, naive_member_node(n, list, seen, i), n->n);
+        if (text > found)
+            found = naive_either(
+                found, naive_both(text, naive_slots_end(n, list, seen, slot + 1, taken | (uint32_t)1 << k)));
+    }
+    return found;
+}
+
 /* Can a list with these members seen be brought to its end by any text? */
 static int naive_list_ends(naive *n, const sampi_list *list, const bool *seen, size_t count)
 {
@@ -266,7 +326,14 @@ static int naive_list_ends(naive *n, const sampi_list *list, const bool *seen, s
     int known = NAIVE_YES, least = NAIVE_YES;
     size_t missing = 0, sure = 0,
            left = 0; /* required and unseen; of all unseen: those that have a text, or may have */
-    for (int32_t i = 0; i < list->n; i++) {
+    for (int32_t i = 0; i < list->slots; i++) {
+        bool open = !naive_slot_seen(list, seen, i);
+        missing += open;
+        sure += open;
+        left += open;
+    }
+    known = naive_slots_end(n, list, seen, 0, 0);
+    for (int32_t i = 0; i < naive_plain(list); i++) {
         if (seen[i]) continue;
         int text = naive_begins(n, members[i].node, n->n);
         if (members[i].required) {
@@ -276,7 +343,7 @@ static int naive_list_ends(naive *n, const sampi_list *list, const bool *seen, s
         sure += text == NAIVE_YES;
         left += text != NAIVE_NO;
     }
-    int other = naive_begins(n, list->other, n->n);
+    int other = naive_begins(n, naive_member_node(n, list, seen, list->n), n->n);
     if (count + sure < (size_t)list->least) least = naive_either(other, left > sure ? NAIVE_PERHAPS : NAIVE_NO);
     if (count + missing > (size_t)list->most && list->most < INT32_MAX) return NAIVE_NO;
     size_t more = count < (size_t)list->least ? (size_t)list->least - count : 0;
@@ -288,7 +355,6 @@ static int naive_list_ends(naive *n, const sampi_list *list, const bool *seen, s
 /* Can the text go on as a list, behind the members in `seen`? */
 static int naive_list_begins(naive *n, const sampi_list *list, bool *seen, size_t count, int32_t from)
 {
-    const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
     int found = from == n->n ? naive_list_ends(n, list, seen, count) : NAIVE_NO;
     if (list->most < INT32_MAX && count >= (size_t)list->most) return found;
     int separator = count ? naive_begins(n, list->separator, from) : NAIVE_NO;
@@ -298,8 +364,8 @@ static int naive_list_begins(naive *n, const sampi_list *list, bool *seen, size_
     else
         naive_add_all(&starts, naive_ends(n, list->separator, from));
     for (int32_t i = 0; i <= list->n; i++) {
-        if (i < list->n && seen[i]) continue;
-        int32_t node = i < list->n ? members[i].node : list->other;
+        if (!naive_may_come(list, seen, i)) continue;
+        int32_t node = naive_member_node(n, list, seen, i);
         if (i < list->n) seen[i] = true;
         int rest = naive_list_ends(n, list, seen, count + 1);
         found = naive_either(found, naive_both(separator, naive_both(naive_begins(n, node, n->n), rest)));

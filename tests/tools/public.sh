@@ -17,5 +17,10 @@ done
 for name in $tested; do
     has "$public" "$name" || { echo "test_nomem.c: $name is no public function" >&2; status=1; }
 done
+# An editor shows the comment that stands directly above a declaration.
+awk '/^SAMP_API .*\(/ && before !~ /\*\/[ \t]*$/ { name = $0; at = FNR; open = 1 }
+     open && /;[ \t]*$/ { print FILENAME ":" at ": no comment above " name; failed = 1 }
+     open && /[;{]/ { open = 0 }
+     { before = $0 } END { exit failed }' sampling.h sampling_gpu.h >&2 || status=1
 [ $status != 0 ] || echo "== public: $(echo "$public" | wc -l) functions, each one without memory"
 exit $status

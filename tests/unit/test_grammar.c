@@ -2380,10 +2380,10 @@ static void test_no_way_back(void **state)
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [axA]+"), *h = read_grammar(SAMP_GRAMMAR_GBNF, text);
     static char before[1 << 16], after[1 << 16];
     samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
-    assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+    assert_ok(samp_chain_insert(chain, 1, samp_init_grammar(vocab_index, h)));
     for (const char *p = "axxA"; *p; p++) assert_ok(samp_accept(chain, *p));
     samp_sampler *clone = samp_clone(chain);
-    const samp_sampler *grammars[2] = { samp_chain_get(clone, 0), samp_chain_get(clone, samp_chain_n(clone) - 1) };
+    const samp_sampler *grammars[2] = { samp_chain_get(clone, 0), samp_chain_get(clone, 1) };
     size_t size = save_two(grammars, before, sizeof before);
     heap.fail_at = 1;
     assert_status(samp_rollback(clone, 1), SAMP_E_NOMEM);
@@ -2405,7 +2405,7 @@ static void test_two_grammars(void **state)
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
                  *h = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= ([ac] | \"bb\")+");
     samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX), *loaded;
-    assert_ok(samp_chain_add(chain, samp_init_grammar(vocab_index, h)));
+    assert_ok(samp_chain_insert(chain, 1, samp_init_grammar(vocab_index, h)));
     loaded = samp_clone(chain);
     for (const char *p = "aab"; *p; p++) assert_ok(samp_accept(chain, *p));
     static char saved[1 << 16];

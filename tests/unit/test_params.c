@@ -1,5 +1,6 @@
 /* test_params.c - samp_params: the defaults, every field with every bad value by its name, the order as text
    and as letters, and the chain that comes out: what is in it, and that it draws what one built by hand draws. */
+#define SAMPLING_GRAMMAR
 #include "sampling.h"
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
@@ -1158,6 +1159,329 @@ static void test_update_bad(void **state)
     samp_free(bad);
 }
 
+/* ---- what was added by hand, and grammars ---- */
+
+static int hand_apply(samp_sampler *s, samp_token_data_array *cur) { return (void)s, (void)cur, SAMP_OK; }
+static const char *hand_name(const samp_sampler *s) { return (void)s, "hand"; }
+static const samp_sampler_i hand_iface = { .name = hand_name, .apply = hand_apply };
+static bool is_hand(const samp_sampler *s) { return s->iface == &hand_iface; }
+
+/* How many of its name stand before member i; -1: it is not made from parameters. */
+static int ordinal_of(const samp_sampler *chain, int32_t i)
+{
+    int n = 0;
+    for (int32_t k = 0; k < i; k++)
+        n += strcmp(samp_name(samp_chain_get(chain, k)), samp_name(samp_chain_get(chain, i))) == 0;
+    return is_hand(samp_chain_get(chain, i)) ? -1 : n;
+}
+
+/* How many members of `fresh` are to stand in front of member i, made by hand, of `old`. */
+static int32_t place_of(const samp_sampler *old, int32_t i, const samp_sampler *fresh)
+{
+    int32_t n = samp_chain_n(old), before = i, behind = i, last = n - 1;
+    while (before >= 0 && is_hand(samp_chain_get(old, before))) before--;
+    while (behind < n && is_hand(samp_chain_get(old, behind))) behind++;
+    while (is_hand(samp_chain_get(old, last))) last--;
+    if (before < 0) return 0;
+    if (behind >= last) return samp_chain_n(fresh) - (behind == last);
+    for (; before >= 0; before--)
+        for (int32_t k = 0; k < samp_chain_n(fresh) && ordinal_of(old, before) >= 0; k++)
+            if (strcmp(samp_name(samp_chain_get(old, before)), samp_name(samp_chain_get(fresh, k))) == 0 &&
+                ordinal_of(old, before) == ordinal_of(fresh, k))
+                return k + 1;
+    return 0;
+}
+
+/* Members put anywhere into random chains are there after the update to random parameters, where they should be. */
+static void test_update_by_hand(void **state)
+{
+    (void)state;
+    static const char letters_of[] = "edskypmxt";
+    source rng = source_stream(15);
+    for (int round = 0; round < (quickest() ? 100 : 1000); round++) {
+        samp_params p = random_params(&rng), q = random_params(&rng);
+        char order[2][12];
+        for (int k = 0; k < 2; k++) {
+            size_t n = below(&rng, 11);
+            for (size_t i = 0; i < n; i++) order[k][i] = letters_of[below(&rng, sizeof letters_of - 1)];
+            order[k][n] = 0;
+        }
+        if (below(&rng, 3)) p.order = order[0];
+        if (below(&rng, 3)) q.order = order[1];
+        samp_sampler *chain = build(&p), *fresh = build(&q), *want[60];
+        for (size_t n = below(&rng, 6); n > 0; n--)
+            assert_ok(samp_chain_insert(chain, (int32_t)below(&rng, (uint64_t)samp_chain_n(chain) + 1),
+                                        samp_init_custom(&hand_iface, NULL)));
+        if (below(&rng, 2)) { /* a copy knows as much */
+            samp_sampler *copy = samp_clone(chain);
+            samp_free(chain);
+            chain = copy;
+        }
+        int32_t n = 0;
+        for (int32_t at = 0; at <= samp_chain_n(fresh); at++) {
+            for (int32_t i = 0; i < samp_chain_n(chain); i++)
+                if (is_hand(samp_chain_get(chain, i)) && place_of(chain, i, fresh) == at)
+                    want[n++] = samp_chain_get(chain, i);
+            if (at < samp_chain_n(fresh)) want[n++] = NULL;
+        }
+        draw_n(chain, 0, 1 + below(&rng, 20));
+        assert_ok(samp_chain_update(chain, &q));
+        assert_num(samp_chain_n(chain), n);
+        for (int32_t i = 0, k = 0; i < n; i++) {
+            if (want[i])
+                assert_ptr_equal(samp_chain_get(chain, i), want[i]);
+            else
+                assert_text(samp_name(samp_chain_get(chain, i)), samp_name(samp_chain_get(fresh, k++)));
+        }
+        draw_n(chain, 30, 5);
+        samp_free(chain);
+        samp_free(fresh);
+    }
+}
+
+/* A ban behind the usual chain's front lives through a change of temperature; what can't stay is refused. */
+static void test_update_bans(void **state)
+{
+    (void)state;
+    const samp_logit_bias ban = { 7, -INFINITY };
+    samp_params p = samp_default_params();
+    samp_sampler *chain = build(&p), *made = samp_chain_init();
+    float logits[N] = { 0 };
+    logits[7] = 20;
+    assert_ok(samp_chain_insert(chain, 0, samp_init_logit_bias(N, 1, &ban)));
+    for (int i = 0; i < 20; i++) {
+        p.temp = (float)(i % 3);
+        assert_ok(samp_chain_update(chain, &p));
+        assert_true(samp_sample(chain, logits, N) != 7);
+    }
+    samp_free(samp_chain_remove(chain, 0));
+    assert_num(samp_sample(chain, logits, N), 7);
+    samp_free(chain);
+    assert_ok(samp_chain_add(made, samp_init_top_k(3))); /* made by hand altogether: it can't be kept and updated */
+    assert_ok(samp_chain_add(made, samp_init_greedy()));
+    assert_status(samp_chain_update(made, &p), SAMP_E_UNSUPPORTED);
+    assert_text(members(made), "top-k greedy");
+    assert_num(samp_sample(made, logits, N), 7);
+    samp_free(samp_chain_remove(made, 1)); /* but a front can */
+    assert_ok(samp_chain_update(made, &p));
+    assert_text(samp_name(samp_chain_get(made, 0)), "top-k");
+    assert_num(samp_sample(made, logits, N), 7);
+    samp_free(made);
+    chain = samp_chain_init(); /* a ban, and behind it what parameters have made, moved there */
+    made = build(&p);
+    assert_ok(samp_chain_add(chain, samp_init_logit_bias(N, 1, &ban)));
+    while (samp_chain_n(made) > 0) assert_ok(samp_chain_add(chain, samp_chain_remove(made, 0)));
+    samp_free(made);
+    assert_ok(samp_chain_update(chain, &p));
+    assert_true(samp_sample(chain, logits, N) != 7);
+    samp_free(chain);
+    p.rng = SAMP_RNG_MT19937;
+    chain = build(&p);
+    assert_ok(samp_chain_add(chain, samp_init_top_k(3))); /* as llama.cpp allows it, */
+    p.rng = SAMP_RNG_PHILOX;
+    assert_status(samp_chain_update(chain, &p), SAMP_E_UNSUPPORTED); /* and no other */
+    samp_free(chain);
+}
+
+typedef struct digits {
+    samp_vocab_index *index;
+    samp_grammar *grammar;
+} digits;
+
+static digits digits_of(void)
+{
+    static samp_vocab vocab;
+    digits d;
+    vocab = letters_vocab();
+    d.index = samp_vocab_index_init(&vocab, NULL);
+    d.grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[0-9]+", NULL, NULL);
+    assert_non_null(d.index);
+    assert_non_null(d.grammar);
+    return d;
+}
+
+static bool draws_digits(samp_sampler *chain)
+{
+    float logits[N] = { 0 };
+    bool good = true;
+    for (int i = 0; i < 30; i++) {
+        size_t n;
+        samp_token token = samp_sample(chain, logits, N);
+        assert_true(token >= 0);
+        good &= *letter_bytes(NULL, token, &n) >= '0' && *letter_bytes(NULL, token, &n) <= '9';
+    }
+    return good;
+}
+
+/* The parameters' grammar: first, kept by updates, replaced by another one; the chain's, on failure too. */
+static void test_grammar(void **state)
+{
+    (void)state;
+    digits d = digits_of();
+    samp_params p = samp_default_params(), q;
+    const char *field = NULL;
+    int status = 1;
+    p.grammar = samp_init_grammar(d.index, d.grammar);
+    samp_sampler *first = p.grammar, *chain = build(&p), *other;
+    assert_ptr_equal(samp_chain_get(chain, 0), first);
+    assert_true(draws_digits(chain));
+    p.temp = 2; /* the same pointer, then none: it stays */
+    assert_ok(samp_chain_update(chain, &p));
+    assert_ok(samp_check_params(&p, NULL));
+    q = p, q.grammar = NULL, q.mirostat = 2;
+    assert_ok(samp_chain_update(chain, &q));
+    assert_ptr_equal(samp_chain_get(chain, 0), first);
+    assert_true(draws_digits(chain));
+    other = samp_chain_from_params(&p, &status); /* it has a chain already */
+    assert_status(status, SAMP_E_RANGE);
+    assert_status(samp_status(other, &field), SAMP_E_RANGE);
+    assert_text(field, "grammar");
+    samp_free(other);
+    q.grammar = samp_init_grammar(d.index, d.grammar); /* another one, in a copy and here; a hand's stays in front */
+    other = samp_clone(chain);
+    assert_ok(samp_chain_insert(other, 0, samp_init_custom(&hand_iface, NULL)));
+    assert_ok(samp_chain_update(other, &q));
+    assert_ptr_equal(samp_chain_get(other, 1), q.grammar);
+    assert_status(samp_chain_update(chain, &q), SAMP_E_RANGE);
+    assert_true(draws_digits(other) && draws_digits(chain));
+    assert_num(samp_chain_n(other), samp_chain_n(chain) + 1);
+    q.grammar = samp_init_grammar(d.index, d.grammar);
+    q.top_p = 2; /* fails, and the grammar is freed; the chain has its own */
+    assert_status(samp_chain_update(chain, &q), SAMP_E_RANGE);
+    assert_true(draws_digits(chain));
+    samp_free(samp_chain_remove(chain, 0));
+    q.top_p = 1, q.grammar = NULL;
+    assert_ok(samp_chain_update(chain, &q));
+    assert_false(draws_digits(chain));
+    samp_free(chain);
+    samp_free(other);
+
+    p.grammar = samp_init_greedy(); /* bad ones, which are freed */
+    assert_status(samp_check_params(&p, &field), SAMP_E_RANGE);
+    assert_text(field, "grammar");
+    samp_free(samp_chain_from_params(&p, &status));
+    assert_status(status, SAMP_E_RANGE);
+    p.grammar = samp_init_grammar(NULL, d.grammar);
+    assert_status(samp_check_params(&p, &field), SAMP_E_NULL);
+    assert_text(field, "grammar");
+    samp_free(samp_chain_from_params(&p, &status));
+    assert_status(status, SAMP_E_NULL);
+
+    samp_sampler *rows[2] = { NULL, NULL }; /* a batch, step by step with the same parameters */
+    samp_params each[2] = { samp_default_params(), samp_plain_params() };
+    for (int r = 0; r < 2; r++) each[r].grammar = samp_init_grammar(d.index, d.grammar);
+    for (int step = 0; step < 5; step++) {
+        each[1].temp = 0.5f + (float)step;
+        assert_ok(samp_batch_from_params(rows, each, 2, NULL));
+        assert_true(draws_digits(rows[0]) && draws_digits(rows[1]));
+        assert_ptr_equal(samp_chain_get(rows[1], 0), each[1].grammar);
+    }
+    for (int r = 0; r < 2; r++) samp_free(rows[r]);
+
+    chain = samp_chain_init(); /* behind what selects a grammar is refused, whatever the random source */
+    assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
+    assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+    assert_status(samp_chain_add(chain, samp_init_grammar(d.index, d.grammar)), SAMP_E_UNSUPPORTED);
+    samp_free(chain);
+    samp_grammar_free(d.grammar);
+    samp_vocab_index_free(d.index);
+}
+
+/* A window that grows knows what samp_prev has, whatever it was before, after a rollback and from a saved state too. */
+static void test_update_windows(void **state)
+{
+    (void)state;
+    static const int32_t lengths[] = { 0, 1, 2, 30, 64, 100, 300 };
+    source rng = source_stream(16);
+    for (int round = 0; round < 400; round++) {
+        samp_params p = samp_default_params(), q;
+        samp_vocab vocab = letters_vocab();
+        p.vocab = &vocab;
+        p.penalty_repeat = 1.1f, p.penalty_freq = 0.3f;
+        p.dry_multiplier = 1, p.dry_allowed_length = 1;
+        p.penalty_last_n = p.dry_penalty_last_n = lengths[below(&rng, TEST_COUNT(lengths))];
+        q = p, q.penalty_last_n = q.dry_penalty_last_n = lengths[below(&rng, TEST_COUNT(lengths))];
+        samp_sampler *chain = build(&p), *other;
+        int32_t n = (int32_t)below(&rng, 200), back = n < 20 ? 0 : (int32_t)below(&rng, 20);
+        samp_token seen[200];
+        for (int32_t i = 0; i < n; i++) assert_ok(samp_accept(chain, seen[i] = (samp_token)below(&rng, N)));
+        if (back) assert_num(samp_rollback_depth(chain), n < 64 ? n : 64);
+        assert_ok(samp_rollback(chain, back));
+        n -= back;
+        if (round % 2) {
+            char bytes[8000];
+            size_t size = samp_state_size(chain);
+            assert_in_range(size, 1, sizeof bytes);
+            assert_ok(samp_state_save(chain, bytes, size));
+            samp_free(chain);
+            chain = build(&p);
+            assert_ok(samp_state_load(chain, bytes, size));
+        }
+        samp_token last[64];
+        int32_t prev = (int32_t)samp_prev(chain, last, 64);
+        int32_t window = p.penalty_last_n < n ? p.penalty_last_n : n, known = window > prev ? window : prev;
+        if (known > q.penalty_last_n) known = q.penalty_last_n;
+        assert_ok(samp_chain_update(chain, &q));
+        other = build(&q);
+        for (int32_t i = n - known; i < n; i++) assert_ok(samp_accept(other, seen[i]));
+        same_draws(chain, other);
+    }
+}
+
+/* Nothing is on; each member that is set takes effect, and the temperature comes before what cuts. */
+static void test_plain(void **state)
+{
+    (void)state;
+    samp_params p = samp_plain_params(), usual = samp_default_params();
+    float logits[N];
+    assert_ok(samp_check_params(&p, NULL));
+    samp_sampler *chain = build(&p), *dist = samp_chain_init();
+    assert_ok(samp_chain_add(dist, samp_init_dist(0)));
+    same_draws(chain, dist);
+    assert_true(p.seed == usual.seed && p.rng == usual.rng && p.penalty_last_n == usual.penalty_last_n);
+    p.temp = 0.5f, p.top_p = 0.7f, p.seed = 5;
+    chain = build(&p), dist = samp_chain_init();
+    assert_ok(samp_chain_add(dist, samp_init_temp(0.5f)));
+    assert_ok(samp_chain_add(dist, samp_init_top_p(0.7f, 0)));
+    assert_ok(samp_chain_add(dist, samp_init_dist(5)));
+    same_draws(chain, dist);
+    row(logits, 3);
+    for (int i = 0; i < 17; i++) { /* each member by itself leaves fewer than all, or other logits */
+        samp_params q = samp_plain_params();
+        float *const member[] = { &q.min_p,
+                                  &q.top_a,
+                                  &q.p_less,
+                                  &q.epsilon_cutoff,
+                                  &q.eta_cutoff,
+                                  &q.top_h,
+                                  &q.typ_p,
+                                  &q.tfs_z,
+                                  &q.top_n_sigma,
+                                  &q.min_k,
+                                  &q.top_p,
+                                  &q.temp,
+                                  &q.smoothing_factor,
+                                  &q.dynatemp_range,
+                                  &q.penalty_repeat,
+                                  &q.xtc_probability };
+        static const float on[] = {
+            0.3f, 0.5f, 1, 0.05f, 0.05f, 0.3f, 0.3f, 0.5f, 0.5f, 0.5f, 0.3f, 2, 1, 0.5f, 2, 1
+        };
+        if (i < 16) *member[i] = on[i];
+        if (i == 16) q.top_k = 3;
+        q.xtc_threshold = 0.01f;
+        chain = build(&q);
+        samp_token_data data[N], all[N];
+        samp_token_data_array cur = test_array(data, logits, N), plain = test_array(all, logits, N);
+        for (samp_token k = 0; k < 5; k++) assert_ok(samp_accept(chain, k));
+        assert_ok(samp_apply(chain, &cur));
+        bool same = cur.size == plain.size;
+        for (size_t k = 0; same && k < N; k++) same = data[k].id == all[k].id && data[k].logit == all[k].logit;
+        if (same) test_fail(__FILE__, __LINE__, "member %d has no effect", i);
+        samp_free(chain);
+    }
+}
+
 /* Rows join, leave and move; one has bad parameters. */
 static void test_batch_from_params(void **state)
 {
@@ -1232,6 +1556,11 @@ int main(void)
         cmocka_unit_test(test_update_adaptive),
         cmocka_unit_test(test_update_two_of_a_kind),
         cmocka_unit_test(test_update_cost),
+        cmocka_unit_test(test_update_by_hand),
+        cmocka_unit_test(test_update_bans),
+        cmocka_unit_test(test_update_windows),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_plain),
         cmocka_unit_test(test_batch_from_params),
     };
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);

@@ -11,6 +11,7 @@ static int64_t most_steps = 1 << 17;
 #include "sampling.h"
 
 #include "tests/support/naive_grammar.h"
+#include "tests/support/naive_schema.h"
 #include "tests/support/test.h"
 #include <time.h>
 
@@ -888,6 +889,92 @@ static void test_dead_ends(void **state)
     }
 }
 
+/* What the matcher says, byte by byte: 1, 0 or a status. */
+static int matches(const samp_vocab_index *index, const samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(index, g);
+    int status = SAMP_OK;
+    for (; *text && !status; text++) status = samp_accept(s, (unsigned char)*text);
+    if (!status) status = samp_grammar_is_complete(s);
+    samp_free(s);
+    return status == SAMP_E_RANGE ? 0 : status;
+}
+
+/* Of members of one name the last one is what the object has, to nearly all who read JSON. A member that breaks a
+   keyword is one that no later member replaces, and members are counted by their names. */
+static void test_names_that_come_twice(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+#define STRINGS "{\"additionalProperties\":{\"type\":\"string\"}}"
+#define NUMBERS "{\"additionalProperties\":{\"type\":\"number\"}}"
+        { "{\"type\":\"object\",\"not\":" STRINGS "}",
+          "{\"a\":1}\n{\"a\":\"x\",\"a\":1}\n{\"a\":1,\"b\":\"x\"}\n{\"b\":\"x\",\"a\":1}\n{\"a\":1,\"a\":2}\n"
+          "{\"a\":1,\"b\":\"x\",\"c\":\"y\",\"b\":\"z\"}",
+          "{}\n{\"a\":\"x\"}\n{\"a\":1,\"a\":\"x\"}\n{\"a\":1,\"\\u0061\":\"x\"}\n"
+          "{\"a\":1,\"b\":\"x\",\"a\":\"x\"}\n{\"a\":1,\"b\":2,\"a\":\"x\",\"b\":\"x\"}",
+          NULL },
+        { "{\"type\":\"object\",\"oneOf\":[" STRINGS "," NUMBERS "]}", "{\"a\":1}\n{\"a\":1,\"b\":2}\n{\"a\":\"x\"}",
+          "{}\n{\"a\":1,\"a\":\"x\"}\n{\"a\":1,\"b\":\"x\"}", NULL },
+        { "{\"type\":\"object\",\"if\":" STRINGS ",\"then\":false}", "{\"a\":1}\n{\"b\":\"x\",\"a\":1}",
+          "{}\n{\"a\":1,\"a\":\"x\"}", NULL },
+        { "{\"type\":\"object\",\"not\":{\"patternProperties\":{\"^a\":{\"type\":\"string\"}}}}",
+          "{\"a\":1}\n{\"a\":1,\"b\":\"x\",\"b\":1}\n{\"ab\":1,\"ac\":\"x\"}",
+          "{}\n{\"b\":1}\n{\"a\":1,\"a\":\"x\"}\n{\"a\":1,\"\\u0061\":\"x\"}", NULL },
+        { "{\"type\":\"object\",\"allOf\":[{\"not\":" STRINGS "},{\"not\":" NUMBERS "}]}",
+          "{\"a\":1,\"b\":\"x\"}\n{\"a\":\"x\",\"b\":1}\n{\"a\":null}\n{\"a\":null,\"b\":1}",
+          "{}\n{\"a\":1}\n{\"a\":1,\"b\":2}\n{\"a\":1,\"a\":\"x\"}\n{\"a\":\"x\",\"a\":1}", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* Random schemas and documents in which names come twice: nothing is taken that is no instance as JSON.parse reads it,
+   and nearly all is taken that is one and says each name once. The two matchers agree. */
+static void test_random_members(void **state)
+{
+    (void)state;
+    static const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&bytes, NULL);
+    assert_non_null(index);
+    const uint64_t n = cases(40000, 200);
+    long n_valid = 0, n_missed = 0, n_judged = 0;
+    static naive_maker schema, document;
+    for (uint64_t i = 0; i < n; i++) {
+        naive_value is, value;
+        samp_grammar_error error;
+        schema.rng = document.rng = source_at(test_seed() + i);
+        schema.n = 0;
+        naive_say_schema(&schema, 2);
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema.text, NULL, &error);
+        if (!g && error.status != SAMP_E_UNSUPPORTED)
+            test_fail(__FILE__, __LINE__, "%s: %s", schema.text, error.message);
+        if (!g) continue;
+        naive_read(schema.text, &is);
+        for (int k = 0; k < 60; k++) {
+            document.n = 0;
+            document.again = document.escaped = false;
+            naive_say_document(&document, 1);
+            naive_read(document.text, &value);
+            int valid = naive_is(&is, &value), taken = matches(index, g, document.text);
+            naive_value_free(&value);
+            if (taken < 0 || (taken && !valid))
+                test_fail(__FILE__, __LINE__, "%llu: %d\n%s\n%s", (unsigned long long)(test_seed() + i), taken,
+                          schema.text, document.text);
+            if (k == 0 && accepts(g, document.text, document.n) != (taken == 1))
+                test_fail(__FILE__, __LINE__, "matchers differ: %s\n%s", schema.text, document.text);
+            n_judged++;
+            if (!valid || document.again || document.escaped) continue;
+            n_valid++;
+            n_missed += !taken;
+            if (!taken && getenv("SHOW_MISSED")) printf("MISSED %s   %s\n", document.text, schema.text);
+        }
+        naive_value_free(&is);
+        samp_grammar_free(g);
+    }
+    samp_vocab_index_free(index);
+    printf("judged %ld, valid with each name once %ld, missed %ld\n", n_judged, n_valid, n_missed);
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -918,6 +1005,8 @@ static void test_refusals(void **state)
         { "{\"items\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/items/uniqueItems:" },
         { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
         { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
+        { "{\"type\":\"object\",\"not\":{\"propertyNames\":{\"maxLength\":1}},\"minProperties\":2}",
+          SAMP_E_UNSUPPORTED, ": minProperties" }, /* two members of one name are one */
         { "{\"patternProperties\":{\"[\":{}}}", SAMP_E_FORMAT, "/patternProperties/[:" },
         { "{\"format\":\"regex\"}", SAMP_E_UNSUPPORTED, "/format:" },
         { "{\"$ref\":\"other.json\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
@@ -1251,7 +1340,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_many_properties), cmocka_unit_test(test_names_that_come_twice),
+        cmocka_unit_test(test_random_members),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

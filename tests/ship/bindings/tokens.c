@@ -39,10 +39,17 @@ int main(void)
         printf("%d\n", (int)samp_sample(chain, logits, N_VOCAB));
     }
     samp_free(chain);
-    printf("temp: %s\n", samp_strerror(SAMP_E_FORMAT));
-    printf("top_k: %s\n", samp_strerror(SAMP_E_RANGE));
-    printf("no_such: %s\n", samp_strerror(SAMP_E_NAME));
-    printf("top_p: %s\n", samp_strerror(SAMP_E_RANGE));
+    static const struct {
+        int status;
+        const char *field;
+    } bad[] = {
+        { SAMP_E_FORMAT, "temp" }, { SAMP_E_RANGE, "top_k" }, { SAMP_E_NAME, "no_such" }, { SAMP_E_RANGE, "top_p" }
+    };
+    for (int i = 0; i < 4; i++) {
+        char text[400];
+        samp_error_text(bad[i].status, bad[i].field, text, sizeof text);
+        printf("%s\n", text);
+    }
     printf("1.1, a number in (0, 1]\n");
     return 0;
 }

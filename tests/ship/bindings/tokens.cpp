@@ -1,5 +1,5 @@
 // tokens.cpp - prints by sampling.hpp what tokens.c prints; copies, saved states and taking back are tried on the way.
-#include "src/bindings/sampling.hpp"
+#include "sampling.hpp"
 #include <cmath>
 #include <iostream>
 

@@ -1,10 +1,12 @@
 #!/bin/sh
 # run.sh - sampling.h in llama.cpp programs: the same tokens with the stand-in and without it, and what they cost.
 #
-#   sh tests/ship/llama/run.sh test | bench          from the top of the repository, after make llama
+#   sh tests/ship/llama/run.sh test | old | bench          from the top of the repository, after make llama
 #
 # test    node-llama-cpp and libllama's C API, each with and without build/libsampling_llama.so; the code of
 #         bench/README.md; the C part under valgrind, if that is here
+# old     node-llama-cpp with older libllamas, of which some samplers give other tokens than libllama 0.5's: they stay
+#         theirs, and the report says which
 # bench   microseconds per token by every way in, with a vocabulary of 128,256 tokens (bench/llama/bench_llama.c), and of
 #         node-llama-cpp's whole tokens. Environment: TOKENS 100, ROUNDS 3
 # Exit 0 if nothing differs, 77 (and a line that says why) where the programs can't be had, else 1.
@@ -18,7 +20,7 @@ flags="$optimise -std=gnu11 -Wall -Wextra -I. -I$dir ${CFLAGS:-}"
 fail() { echo "llama: $1" >&2; exit 1; }
 
 mkdir -p "$dir" || exit 1
-[ "$1" = test ] && vocabulary= || vocabulary=vocabulary
+[ "$1" = bench ] && vocabulary=vocabulary || vocabulary=
 bins=$(sh "$here/fetch.sh" "$dir" $vocabulary)
 got=$?
 [ $got -eq 0 ] || exit $got
@@ -64,6 +66,7 @@ run_tests() {
     if new_node; then
         both node 1400 node "$here/generate.mjs" "$dir/npm" "$dir/tales.gguf"
         [ "$(sed -n 's/ settings$//p' "$dir/node.txt")" -ge 74 ] || fail "node: settings are missing"
+        ! grep "libllama's own" "$dir/node.ours.err" >&2 || fail "node: a sampler is not ours"
     else
         echo "llama: node SKIPPED, node-llama-cpp wants node 20"
     fi
@@ -82,6 +85,17 @@ run_tests() {
     LD_PRELOAD=$standin valgrind -q --error-exitcode=9 --leak-check=full "$dir/api" "$bins" "$dir/tales.gguf" short \
         > "$dir/valgrind.txt" 2> "$dir/valgrind.err" || { tail -n 40 "$dir/valgrind.err" >&2; fail "not clean under valgrind"; }
     echo "llama: the C part under valgrind: no errors"
+}
+
+run_old() {
+    new_node || { echo "llama: old versions SKIPPED, node-llama-cpp wants node 20"; exit 77; }
+    for version in 3.6.0 3.14.5; do
+        sh "$here/fetch.sh" "$dir" old-$version > /dev/null || exit
+        both old-$version 1400 node "$here/generate.mjs" "$dir/old-$version" "$dir/tales.gguf"
+        [ "$(sed -n 's/ settings$//p' "$dir/old-$version.txt")" -ge 74 ] || fail "old-$version: settings are missing"
+        grep -q "dist is this libllama's own, which chooses other tokens" "$dir/old-$version.ours.err" ||
+            fail "old-$version: the report does not say that its dist is another"
+    done
 }
 
 run_bench() {
@@ -117,6 +131,7 @@ run_bench() {
 
 case $1 in
     test) run_tests ;;
+    old) run_old ;;
     bench) run_bench ;;
-    *) echo "usage: run.sh test | bench" >&2; exit 2 ;;
+    *) echo "usage: run.sh test | old | bench" >&2; exit 2 ;;
 esac

@@ -1,0 +1,130 @@
+// Types of sampling.js.
+
+export type Dtype = 'float32' | 'float16' | 'bfloat16' | 'float64';
+/** A typed array is read where it is; 16-bit floats in a Uint16Array need a dtype. Lists are copied. */
+export type Row = Float32Array | Float64Array | Uint16Array | ArrayLike<number>;
+/** Rows side by side, or a list of rows, which is copied. */
+export type Rows = Row | ArrayLike<Row>;
+/** Words of 32 bits: bit i % 32 of word i / 32 is token i. Or a bool for each token. */
+export type Mask = Uint32Array | Int32Array | Uint8Array | ArrayLike<boolean>;
+export type Piece = string | Uint8Array | null;
+export type Setting = number | bigint | string | boolean | null | undefined;
+
+/** samp_params' members, in snake_case or camelCase; or what other programs call them (aliases). */
+export interface Settings {
+    logitBias?: Record<number, number> | Map<number, number> | [number, number][] | string | null;
+    logit_bias?: Record<number, number> | Map<number, number> | [number, number][] | string | null;
+    dryBreakers?: string[] | null;
+    dry_breakers?: string[] | null;
+    order?: string[] | string | null;
+    seed?: number | bigint | null;
+    temperature?: number | null;
+    topK?: number | null;
+    topP?: number | null;
+    minP?: number | null;
+    [name: string]: unknown;
+}
+
+export interface Logprob { token: number; rank: number; logprob: number }
+export interface LogprobSet { chosen: Logprob; top: Logprob[] }
+/** raw: what the model said; processed: what the chain left to draw from. */
+export interface Logprobs { raw: LogprobSet; processed: LogprobSet }
+
+export class SamplingError extends Error {
+    constructor(status: number, field?: string | null, text?: string | null);
+    /** A samp_status, negative. */
+    readonly status: number;
+    /** Its name: 'SAMP_E_RANGE'. */
+    readonly code: string;
+    readonly field: string | null;
+}
+
+export class BatchError extends SamplingError {
+    constructor(tokens: (number | null)[], errors: Map<number, SamplingError>, logprobs?: (Logprobs | null)[] | null);
+    readonly tokens: (number | null)[];
+    readonly errors: Map<number, SamplingError>;
+    readonly logprobs: (Logprobs | null)[] | null;
+}
+
+export class Vocab {
+    constructor(tokens: Iterable<Piece>, ends?: { eos?: number | null; eot?: number | null; eog?: Iterable<number> | null });
+    readonly length: number;
+    readonly eog: number[];
+}
+
+export class Grammar {
+    constructor(text: string, kind?: 'gbnf' | 'json_schema' | 'regex', root?: string | null);
+    static fromString(gbnf: string, root?: string | null): Grammar;
+    static fromJsonSchema(schema: object | boolean | string, style?: string | null): Grammar;
+    static fromRegex(pattern: string | RegExp): Grammar;
+}
+
+export abstract class Sampler {
+    accept(token: number | Iterable<number>): void;
+    reset(): void;
+    rollback(n?: number): void;
+    setRollback(depth: number): void;
+    save(): Uint8Array;
+    load(state: Uint8Array): void;
+    get position(): number;
+    set position(position: number | bigint);
+    readonly seed: bigint;
+    describe(): string;
+    close(): void;
+}
+
+export class Matcher extends Sampler {
+    constructor(vocab: Vocab, grammar: Grammar,
+        triggers?: { triggerWords?: string[]; triggerPatterns?: string[]; triggerTokens?: Iterable<number> });
+    readonly vocab: Vocab;
+    readonly grammar: Grammar;
+    clone(): Matcher;
+    mask(): Uint32Array;
+    mask<T extends Uint32Array | Int32Array>(out: T): T;
+    allows(token: number): boolean;
+    isComplete(): boolean;
+    isAwaiting(): boolean;
+    forced(): Uint8Array;
+}
+
+export interface SampleOptions { mask?: Mask | null; dtype?: Dtype }
+
+export class Chain extends Sampler {
+    constructor(vocab?: number | Vocab | Iterable<Piece> | null, settings?: Settings & { grammar?: Grammar | Matcher | null });
+    static fromRequest(peer: 'openai' | 'vllm' | 'transformers' | 'llama_server' | 'ollama', request: object | string,
+        more?: {
+            vocab?: number | Vocab | Iterable<Piece> | null; grammar?: Grammar | Matcher | null; handled?: string[];
+            seed?: number | bigint | null;
+        }): Chain;
+    readonly vocab: number | Vocab | null;
+    readonly nVocab: number | null;
+    /** Of a chain of fromRequest: is the prompt to be accepted too? */
+    readonly withPrompt?: boolean;
+    readonly settings: Settings;
+    clone(): Chain;
+    sample(logits: Row, options?: SampleOptions & { logprobs?: null }): number;
+    sample(logits: Row, options: SampleOptions & { logprobs: number }): { token: number; logprobs: Logprobs };
+    verify(logits: Rows, draft: ArrayLike<number>, options?: {
+        probs?: Rows | null; ids?: ArrayLike<number> | ArrayLike<ArrayLike<number>> | null;
+        method?: 'exact' | 'ratio' | 'block'; dtype?: Dtype;
+    }): number[];
+    update(settings: Settings): void;
+    get(name: string): string;
+    prev(n?: number): number[];
+}
+
+export interface BatchOptions {
+    mask?: Uint32Array | Int32Array | ArrayLike<Mask> | null;
+    rowIndex?: ArrayLike<number> | null;
+    nVocab?: number | null;
+    stride?: number | null;
+    nThreads?: number;
+    dtype?: Dtype;
+}
+export function sampleBatch(chains: Chain[], logits: Rows, options?: BatchOptions & { logprobs?: null }): number[];
+export function sampleBatch(chains: Chain[], logits: Rows, options: BatchOptions & { logprobs: number }):
+    { tokens: number[]; logprobs: Logprobs[] };
+export const aliases: Record<string, string>;
+export function takes(name: string): string;
+export function childSeed(seed: number | bigint, i: number | bigint): bigint;
+export function version(): number;

@@ -1,0 +1,299 @@
+// What sampling.js promises, but for the tokens themselves (tokens.js). SAMPLING_LIBRARY is counted.c's; node --expose-gc.
+'use strict';
+const assert = require('assert');
+const fs = require('fs');
+const koffi = require('koffi');
+const { BatchError, Chain, Grammar, Matcher, SamplingError, Vocab, aliases, childSeed, sampleBatch, takes } = require('./sampling.js');
+const sampling = require('./sampling.js');
+
+const N = 40;
+const ROW = Float32Array.from({ length: N }, (_, i) => ((i * 7919) % 1000) / 250);
+const rows = (n, seed = 1) => Array.from({ length: n }, (_, r) => Array.from({ length: N }, (_, i) => (((i + 3 * r + seed) * 7919) % 1000) / 250));
+const live = koffi.load(process.env.SAMPLING_LIBRARY).func('long counted_live()');
+
+function fails(what, text, of = SamplingError) {
+    try {
+        what();
+    } catch (error) {
+        assert(error instanceof of, `${error.stack}`);
+        assert(error.message.includes(text), `'${text}' is not in '${error.message}'`);
+        return error;
+    }
+    assert.fail(`no ${of.name} with '${text}'`);
+}
+
+const LETTERS = [...Array.from({ length: 95 }, (_, i) => String.fromCharCode(32 + i)), null], END = 95;
+const letters = (text) => [...text].map((one) => one.charCodeAt(0) - 32);
+const brain = (x) => new Uint32Array(Float32Array.of(x).buffer)[0] >>> 16;
+
+const tests = {
+    arrays() {
+        const make = () => new Chain(N, { seed: 5, penalty_repeat: 1.3, temperature: 1.2 }), chain = make();
+        const want = rows(20).map((row) => chain.sample(row));
+        for (const kind of [Float32Array, Float64Array]) {
+            const other = make();
+            assert.deepEqual(rows(20).map((row) => other.sample(kind.from(row))), want);
+        }
+        const flat = Float32Array.from(rows(20).flat()), part = make();
+        assert.deepEqual(rows(20).map((_, r) => part.sample(flat.subarray(r * N, (r + 1) * N))), want);
+        const bits = Uint16Array.from(rows(1)[0], brain), exact = Float32Array.from(bits, (b) => new Float32Array(Uint32Array.of(b << 16).buffer)[0]);
+        for (let seed = 0; seed < 9; seed++)
+            assert.equal(new Chain(N, { seed }).sample(bits, { dtype: 'bfloat16' }), new Chain(N, { seed }).sample(exact));
+        assert.equal(new Chain(3, { temp: 0 }).sample(Uint16Array.of(0x3C00, 0x4200, 0x4000), { dtype: 'float16' }), 1);
+        fails(() => chain.sample(bits), "'float16' or 'bfloat16'");
+        fails(() => chain.sample(ROW, { dtype: 'float16' }), 'float32, not float16');
+        fails(() => chain.sample(ROW, { dtype: 'int4' }), 'int4 is none');
+        fails(() => chain.sample(ROW.subarray(1)), 'there are 39, not 40');
+        fails(() => chain.sample([[1, 2]]), 'no row');
+        fails(() => chain.sample(null), 'neither');
+        fails(() => chain.sample(7), 'neither');
+        fails(() => new Chain().sample([]), 'no token is left');
+        fails(() => new Chain().sample([1, NaN]), 'NaN');
+        fails(() => new Chain().sample(['a', 1]), 'NaN');
+        assert.equal(new Chain(null, { topK: 1 }).sample([1, 3, 2]), 1);
+        // it is read where it is: C's memchr finds a typed array at one and the same place
+        const memchr = koffi.load(null).func('void *memchr(const void *p, int c, size_t n)');
+        const big = new Float32Array(128 * 1024), at = koffi.address(memchr(big, 0, 4));
+        assert.equal(koffi.address(memchr(big, 0, 4)), at);
+        assert.equal(koffi.address(memchr(big.subarray(64), 0, 4)) - at, 256n);
+    },
+    batches() {
+        const data = rows(4), chains = data.map((_, seed) => new Chain(N, { seed, temperature: 1.5 }));
+        const alone = data.map((row, seed) => new Chain(N, { seed, temperature: 1.5 }).sample(row));
+        const again = (logits, options) => (chains.forEach((chain) => chain.reset()), sampleBatch(chains, logits, options));
+        assert.deepEqual(again(data), alone);
+        assert.deepEqual(again(Float32Array.from(data.flat())), alone);
+        assert.deepEqual(again(Float64Array.from(data.flat()), { nThreads: 1 }), alone);
+        const wide = new Float32Array(4 * (N + 8)).fill(99);
+        data.forEach((row, r) => wide.set(row, r * (N + 8)));
+        assert.deepEqual(again(wide, { stride: N + 8 }), alone);
+        assert.deepEqual(again(wide.subarray(0, 3 * (N + 8) + N), { stride: N + 8, nVocab: N }), alone);
+        chains.reverse();
+        assert.deepEqual(again(data, { rowIndex: [3, 2, 1, 0] }), [...alone].reverse());
+        assert.deepEqual(again(Float32Array.from(data.flat()), { rowIndex: Int32Array.of(3, 2, 1, 0) }), [...alone].reverse());
+        chains.reverse();
+        assert.deepEqual(sampleBatch([], data), []);
+        fails(() => sampleBatch(chains, data.slice(1)), 'not 4 rows');
+        fails(() => sampleBatch(chains, Float32Array.from(data.flat()).subarray(1)), 'not 4 rows');
+        fails(() => sampleBatch(chains, data, { rowIndex: [0, 1, 2, 4] }), 'row_index');
+        fails(() => sampleBatch(chains, data, { rowIndex: [0, 1, 2, -1] }), 'row_index');
+        fails(() => sampleBatch(Array(4).fill(chains[0]), data), 'outside its range');
+        const bad = rows(4);
+        bad[2][5] = NaN;
+        bad[3][7] = Infinity;
+        chains.forEach((chain) => chain.reset());
+        const before = chains.map((chain) => chain.save());
+        const error = fails(() => sampleBatch(chains, bad, { logprobs: 1 }), 'row 2: NaN', BatchError);
+        assert.deepEqual(error.tokens, [alone[0], alone[1], null, null]);
+        assert.deepEqual([...error.errors.keys()], [2, 3]);
+        assert(error.code === 'SAMP_E_NAN' && error.status === -3 && error.logprobs[0] && !error.logprobs[2]);
+        assert.deepEqual(chains[2].save(), before[2]);
+        assert.notDeepEqual(chains[0].save(), before[0]);
+    },
+    masks() {
+        const chain = new Chain(N, { seed: 1, temperature: 5, topK: 0, topP: 1, minP: 0 }), mask = Uint32Array.of(1 << 3 | 1 << 20, 1 << 2);
+        const seen = new Set(Array.from({ length: 200 }, () => chain.sample(ROW, { mask })));
+        assert.deepEqual([...seen].sort((a, b) => a - b), [3, 20, 34]);
+        const draw = (as) => (chain.reset(), Array.from({ length: 20 }, () => chain.sample(ROW, { mask: as })));
+        const bools = Array.from({ length: N }, (_, i) => seen.has(i)), want = draw(mask);
+        for (const as of [bools, Uint8Array.from(bools), new Int32Array(mask.buffer), Uint32Array.of(...mask, 0)]) assert.deepEqual(draw(as), want);
+        const two = [new Chain(N, { seed: 1 }), new Chain(N, { seed: 1 })];
+        assert.equal(sampleBatch(two, [ROW, ROW], { mask: [bools, bools.map((_, i) => i === 9)] })[1], 9);
+        assert.equal(sampleBatch(two, [ROW, ROW], { mask: Uint32Array.of(1, 0, 0, 2) })[1], 33);
+        assert.equal(sampleBatch(two, [ROW, ROW], { mask: [Uint32Array.of(1, 0), Uint32Array.of(0, 2)] })[1], 33);
+        fails(() => chain.sample(ROW, { mask: Uint32Array.of(1) }), 'mask: 1 words');
+        fails(() => chain.sample(ROW, { mask: bools.slice(1) }), 'mask: 39');
+        fails(() => chain.sample(ROW, { mask: new Uint32Array(2) }), 'no token is left');
+    },
+    logprobs() {
+        const chain = new Chain(N, { seed: 3, topK: 5, temperature: 1 }), total = ROW.reduce((sum, x) => sum + Math.exp(x), 0);
+        const { token, logprobs: { raw, processed } } = chain.sample(ROW, { logprobs: 7 });
+        const order = [...ROW.keys()].sort((a, b) => ROW[b] - ROW[a] || a - b);
+        assert.deepEqual(raw.top.map((one) => one.token), order.slice(0, 7));
+        assert.deepEqual(raw.top.map((one) => one.rank), [1, 2, 3, 4, 5, 6, 7]);
+        assert(raw.chosen.token === token && order[raw.chosen.rank - 1] === token);
+        assert(Math.abs(raw.chosen.logprob - (ROW[token] - Math.log(total))) < 1e-6);
+        assert(processed.top.length <= 5 && Math.abs(processed.top.reduce((sum, one) => sum + Math.exp(one.logprob), 0) - 1) < 1e-6);
+        assert.deepEqual(chain.sample(ROW, { logprobs: 0 }).logprobs.raw.top, []);
+        fails(() => chain.sample(ROW, { logprobs: 1025 }), 'logprobs: 1025');
+        const all = sampleBatch([new Chain(N, { seed: 3 }), new Chain(N, { seed: 4 })], rows(2), { logprobs: 2 });
+        assert.deepEqual(all.logprobs.map((one) => one.raw.chosen.token), all.tokens);
+    },
+    grammars() {
+        const vocab = new Vocab(LETTERS, { eos: END });
+        assert(vocab.length === 96 && vocab.eog[0] === END);
+        const matcher = new Matcher(vocab, Grammar.fromJsonSchema({ type: 'integer' }));
+        assert(matcher.allows(letters('4')[0]) && !matcher.allows(letters('x')[0]) && !matcher.allows(-1) && !matcher.isComplete());
+        matcher.accept(letters('4'));
+        assert(matcher.isComplete() && matcher.allows(END));
+        const out = new Int32Array(3);
+        assert(matcher.mask(out) === out && matcher.mask()[0] === out[0] >>> 0);
+        fails(() => matcher.mask(new Uint32Array(2)), 'out');
+        const before = matcher.save(), copy = matcher.clone();
+        fails(() => matcher.accept(letters('x')), 'outside its range');
+        assert.deepEqual(matcher.save(), before);
+        matcher.rollback();
+        assert(!matcher.isComplete() && copy.isComplete());
+        matcher.load(before);
+        assert(matcher.isComplete());
+        const text = (bytes) => Buffer.from(bytes).toString();
+        assert.equal(text(new Matcher(vocab, Grammar.fromRegex(/abc(d|e)/)).forced()), 'abc');
+        assert.equal(text(new Matcher(vocab, Grammar.fromString('a ::= "xy"', 'a')).forced()), 'xy');
+        const error = fails(() => Grammar.fromString('root ::= ('), 'grammar: line 1, column ');
+        assert(error.code === 'SAMP_E_FORMAT' && error.field === 'grammar');
+        fails(() => new Grammar('x', 'bnf'), 'kind');
+        fails(() => Grammar.fromJsonSchema({ uniqueItems: true }), 'uniqueItems');
+        fails(() => Grammar.fromString('root ::= "a\0"'), 'byte 0');
+        const noise = Float32Array.from({ length: 96 }, (_, i) => ((i * 7919) % 1000) / 200);
+        for (const grammar of [Grammar.fromRegex('[0-9]{6}'), new Matcher(vocab, Grammar.fromRegex('[0-9]{6}'))]) {
+            const chain = new Chain(vocab, { grammar, seed: 9, temperature: 2 });
+            const draw = () => String.fromCharCode(...Array.from({ length: 6 }, () => 32 + chain.sample(noise)));
+            const first = draw();
+            assert(/^\d{6}$/.test(first) && chain.sample(noise) === END);
+            chain.reset();
+            assert.equal(draw(), first);
+            const other = chain.clone();
+            assert(chain.sample(noise) === END && other.sample(noise) === END);
+            chain.rollback(2);
+            chain.update({ temperature: 0.1 });
+            assert(/\d/.test(String.fromCharCode(32 + chain.sample(noise))) && chain.sample(noise) === END);
+        }
+        const padded = Float32Array.from([...noise, 9, 9, 9]);
+        for (let seed = 0; seed < 20; seed++) assert(new Chain(vocab, { grammar: Grammar.fromRegex('[0-9]+'), seed }).sample(padded) < 96);
+        fails(() => new Chain(96, { grammar: Grammar.fromRegex('a') }), 'needs a Vocab');
+        const lazy = new Matcher(vocab, Grammar.fromRegex('<[ab]>'), { triggerWords: ['<'] });
+        assert(lazy.isAwaiting() && lazy.allows(letters('z')[0]));
+        lazy.accept(letters('zz<'));
+        assert(!lazy.isAwaiting() && !lazy.allows(letters('z')[0]));
+        const pattern = new Matcher(vocab, Grammar.fromRegex('<[ab]>'), { triggerPatterns: ['z(<)'] });
+        pattern.accept(letters('<z<a'));
+        assert(!pattern.isAwaiting() && new Matcher(vocab, Grammar.fromRegex('x'), { triggerTokens: letters('x') }).isAwaiting());
+        fails(() => new Matcher(vocab, Grammar.fromRegex('x'), { triggerPatterns: ['('] }), 'trigger_patterns');
+        fails(() => new Matcher(vocab, Grammar.fromRegex('x'), { triggerPatterns: [], triggerWords: [] }), 'trigger_');
+        fails(() => new Vocab(['a'], { eos: 1 }), 'outside its range');
+        fails(() => new Vocab(['a'], { eog: [2 ** 40] }), 'eog');
+    },
+    drafts() {
+        const data = rows(5), chain = new Chain(N, { seed: 8 }), want = data.map((row) => chain.sample(row)), flat = Float32Array.from(data.flat());
+        const fresh = () => new Chain(N, { seed: 8 });
+        assert.deepEqual(fresh().verify(flat, want.slice(0, 4)), want);
+        assert.deepEqual(fresh().verify(data, Int32Array.from(want.slice(0, 4))), want);
+        assert.deepEqual(fresh().verify(Float64Array.from(flat), want.slice(0, 4)), want);
+        assert.deepEqual(fresh().verify(flat, [want[0], want[1], (want[2] + 1) % N, 0]), want.slice(0, 3));
+        assert.deepEqual(fresh().verify(flat.subarray(0, N), []), want.slice(0, 1));
+        const sure = new Float32Array(4 * N);
+        want.slice(0, 4).forEach((token, i) => (sure[i * N + token] = 1));
+        for (const method of ['ratio', 'block']) {
+            const dense = fresh().verify(flat, want.slice(0, 4), { method, probs: sure });
+            assert.deepEqual(fresh().verify(flat, want.slice(0, 4), { method, probs: [1, 1, 1, 1], ids: want.slice(0, 4) }), dense);
+            assert(dense.length >= 1);
+        }
+        fails(() => chain.verify(flat, want), 'a row more');
+        fails(() => chain.verify(flat, [0, 1, 2, N]), 'outside its range');
+        fails(() => chain.verify(flat, want.slice(0, 4), { method: 'fast' }), 'method');
+        fails(() => chain.verify(flat, want.slice(0, 4), { probs: sure.subarray(N) }), 'probs');
+        fails(() => chain.verify(flat, want.slice(0, 4), { ids: [1, 1, 1, 1] }), 'ids');
+        const broken = Float32Array.from(flat);
+        broken[2 * N] = NaN;
+        assert.deepEqual(fails(() => fresh().verify(broken, want.slice(0, 4)), 'row 2: NaN', BatchError).tokens, want.slice(0, 2));
+    },
+    states() {
+        const make = () => new Chain(N, { seed: 2n ** 64n - 1n, penalty_repeat: 1.5, mirostat: 2 }), chain = make(), data = rows(30);
+        assert(chain.seed === 2n ** 64n - 1n && chain.position === 0);
+        const draw = (from) => data.slice(10).map((row) => from.sample(row)), head = data.slice(0, 10).map((row) => chain.sample(row));
+        const state = chain.save(), other = chain.clone(), tail = draw(chain), fresh = make();
+        assert.deepEqual(draw(other), tail);
+        chain.rollback(20);
+        assert.deepEqual([chain.save(), chain.prev(), chain.prev(3)], [state, head, head.slice(-3)]);
+        fresh.load(state);
+        assert.deepEqual(draw(fresh), tail);
+        fails(() => fresh.load(state.subarray(1)), 'damaged');
+        fails(() => new Chain(N, { seed: 2 }).load(state), 'damaged');
+        fails(() => fresh.rollback(100), 'range');
+        chain.setRollback(0);
+        fails(() => chain.rollback(1), 'range');
+        chain.position = 7;
+        assert.equal(chain.position, 7);
+        fails(() => (chain.position = -1), 'position');
+        chain.close();
+        chain.close();
+        for (const used of [() => chain.sample(ROW), () => chain.save(), () => chain.clone(), () => chain.accept(1), () => chain.describe(),
+            () => sampleBatch([chain], [ROW]), () => chain.update({ temp: 1 }), () => chain.verify(ROW, [])]) fails(used, 'NULL');
+        assert(childSeed(1, 2) !== childSeed(1, 3) && new Chain().describe().includes('dist'));
+    },
+    settings() {
+        const chain = new Chain(N, { repetitionPenalty: 1.25, frequency_penalty: 0.5, presencePenalty: 0.25, typicalP: 0.5, topKTies: true, order: ['top_k', 'temperature'], seed: null });
+        assert.deepEqual(['penalty_repeat', 'penaltyFreq', 'presence_penalty', 'typ_p', 'top_k_ties', 'order'].map((name) => chain.get(name)),
+            ['1.25', '0.5', '0.25', '0.5', '1', 'top_k;temperature']);
+        for (const name of Object.keys(aliases)) assert(takes(name));
+        const update = new Chain(N, { seed: 1, temperature: 0.5 }), first = update.sample(ROW);
+        update.update({ temperature: 0 });
+        assert(update.get('temp') === '0' && update.prev()[0] === first && update.sample(ROW) === ROW.indexOf(Math.max(...ROW)));
+        fails(() => update.update({ topP: 2 }), 'top_p');
+        assert.equal(update.get('topP'), '0.95');
+        update.update({ temp: null });
+        assert.equal(update.get('temp'), '0.8');
+        assert.equal(new Chain(N, { logitBias: { 3: 1e30, 4: -Infinity }, temp: 1 }).sample(ROW), 3);
+        assert.equal(new Chain(N, { logitBias: new Map([[3, 1e30]]) }).sample(ROW), 3);
+        const error = fails(() => new Chain(N, { temperature: -1 }), 'temp: ');
+        assert(error.status === -2 && error.field === 'temp' && error.code === 'SAMP_E_RANGE');
+        fails(() => new Chain(N, { order: 'a\0b' }), 'order');
+        fails(() => new Chain(N, { logitBias: { [N]: 1 } }), 'logit_bias');
+        const vllm = Chain.fromRequest('vllm', { temperature: 0.5, top_k: 7, seed: 3, n: 2 }, { vocab: N });
+        assert(vllm.seed === 3n && vllm.describe().includes('top-k(k=7') && typeof vllm.withPrompt === 'boolean');
+        assert.equal(Chain.fromRequest('transformers', '{"do_sample": true}', { seed: 11 }).seed, 11n);
+        assert.equal(fails(() => Chain.fromRequest('openai', { temperature: 3 }), 'temperature').field, 'temperature');
+        assert.equal(fails(() => Chain.fromRequest('vllm', { no_such: 3 }), 'no_such').field, 'no_such');
+        Chain.fromRequest('vllm', { no_such: 3 }, { handled: ['no_such'] });
+        fails(() => Chain.fromRequest('bing', {}), 'peer');
+        fails(() => vllm.update({ temp: 1 }), 'fromRequest');
+    },
+    types() { // sampling.d.ts has the names that sampling.js has
+        const text = fs.readFileSync(require.resolve('./sampling.js').replace(/js$/, 'd.ts'), 'utf8');
+        for (const name of Object.keys(sampling)) assert(new RegExp(`export (abstract )?(class|function|const) ${name}\\b`).test(text), name);
+        for (const [, name, body] of text.matchAll(/export (?:abstract )?class (\w+)[^{]*\{([\s\S]*?)\n\}/g)) {
+            const told = new Set([...body.matchAll(/^ {4}(?:static |get |set |readonly )*(\w+)/gm)].map((match) => match[1]));
+            const of = sampling[name], has = [...Object.getOwnPropertyNames(of.prototype), ...Object.getOwnPropertyNames(of).filter((key) => !['length', 'name', 'prototype'].includes(key))];
+            for (const key of has) if (!['constructor', 'fits', 'index', 'own', 'release', 'handle'].includes(key)) assert(told.has(key), `${name}.${key} is not in sampling.d.ts`);
+        }
+    },
+};
+
+// What is not closed is freed when nothing refers to it: once, and before what it borrows.
+async function memory() {
+    for (let i = 0; i < 50; i++) {
+        fails(() => new Chain(N, { topP: 2 }), '');
+        fails(() => Grammar.fromRegex('('), '');
+        fails(() => new Chain(LETTERS, { grammar: Grammar.fromRegex('a'), topK: 'x' }), '');
+    }
+    let keep = (() => new Chain(new Vocab(LETTERS, { eos: END }), { grammar: Grammar.fromRegex('[ab]*'), seed: 1 }))();
+    const settle = async (least) => {
+        for (let i = 0; i < 50 && live() > least; i++) {
+            global.gc();
+            await new Promise((done) => setTimeout(done, 5));
+        }
+    };
+    await settle(0);
+    assert(live() > 0 && [END, ...letters('ab')].includes(keep.sample(new Float32Array(96))));
+    let copy = keep.clone();
+    keep = null;
+    await settle(0);
+    assert([END, ...letters('ab')].includes(copy.sample(new Float32Array(96))));
+    copy.close();
+    copy = null;
+    await settle(0);
+    assert.equal(Number(live()), 0);
+}
+
+(async () => {
+    for (const [name, test] of Object.entries(tests).filter(([one]) => !process.argv.includes(one))) {
+        try {
+            test();
+        } catch (error) {
+            console.error(`test_sampling.js: ${name} fails`);
+            throw error;
+        }
+    }
+    await memory();
+    console.log(`${Object.keys(tests).length + 1} tests`);
+})();

@@ -1,0 +1,482 @@
+"""What sampling.py promises, but for the tokens themselves (tokens.py): arrays where they are, masks, grammars, drafts,
+states, errors, memory. SAMPLING_LIBRARY is counted.c's."""
+import array
+import ast
+import copy
+import ctypes
+import gc
+import inspect
+import math
+import os
+import sys
+import threading
+
+import sampling
+from sampling import (BatchError, Chain, Grammar, Matcher, SamplingError, Vocab, child_seed, sample_batch)
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+N = 40
+ROW = array.array("f", ((i * 7919) % 1000 / 250 for i in range(N)))
+
+
+def rows(n, seed=1):
+    return [[((i + 3 * r + seed) * 7919) % 1000 / 250 for i in range(N)] for r in range(n)]
+
+
+def fails(what, text, of=SamplingError):
+    try:
+        what()
+    except of as error:
+        assert text in str(error), f"{text!r} is not in {str(error)!r}"
+        return error
+    raise AssertionError(f"no {of.__name__} with {text!r}")
+
+
+def same_everywhere(seed=5):
+    """A chain's tokens of some rows, for comparison."""
+    with Chain(N, seed=seed, penalty_repeat=1.3, temperature=1.2) as chain:
+        return [chain.sample(row) for row in rows(20)]
+
+
+class Tensor:
+    """As much of a torch tensor as is looked at."""
+
+    def __init__(self, of, dtype="torch.float32", device="cpu"):
+        self.of, self.dtype, self.device = of, dtype, type("device", (), {"type": device})
+        self.shape = (len(of),)
+
+    def data_ptr(self):
+        return self.of.buffer_info()[0]
+
+    def stride(self):
+        return (1,)
+
+
+def test_arrays():
+    want = same_everywhere()
+
+    def draw(make, **more):
+        with Chain(N, seed=5, penalty_repeat=1.3, temperature=1.2) as chain:
+            assert [chain.sample(make(row), **more) for row in rows(20)] == want
+
+    draw(list)
+    draw(lambda row: array.array("f", row))
+    draw(lambda row: array.array("d", row))
+    draw(lambda row: memoryview(array.array("f", row).tobytes()).cast("f"))  # read only
+    draw(lambda row: (ctypes.c_float * N)(*row))
+    draw(lambda row: Tensor(array.array("f", row)))
+    for name, pack in ("float16", half), ("bfloat16", brain):
+        rounded = [[unpack(pack(x), name) for x in row] for row in rows(20)]
+        with Chain(N, seed=5, temperature=1.2) as chain:
+            exact = [chain.sample(row) for row in rounded]
+        for wrap in lambda x: x, lambda x: Tensor(x, f"torch.{name}"):
+            with Chain(N, seed=5, temperature=1.2) as chain:
+                more = {} if wrap(ROW) is not ROW else {"dtype": name}
+                assert [chain.sample(wrap(array.array("H", map(pack, row))), **more) for row in rows(20)] == exact
+    chain = Chain(N)
+    fails(lambda: chain.sample(array.array("H", [0] * N)), '"float16" or "bfloat16"')
+    fails(lambda: chain.sample(array.array("f", [0] * N), dtype="float16"), "float32, not float16")
+    fails(lambda: chain.sample(ROW, dtype="int4"), "int4 is none of float32")
+    fails(lambda: chain.sample(Tensor(ROW, device="cuda")), ".cpu()")
+    fails(lambda: chain.sample(ROW[:-1]), "there are 39, not 40")
+    fails(lambda: chain.sample([ROW, ROW]), "is no row")
+    fails(lambda: chain.sample([[1], [1, 2]]), "rows of different lengths")
+    fails(lambda: Chain().sample([]), "no token is left")
+    assert Chain(top_k=1).sample([1, 3, 2]) == 1 and Chain(top_k=1).sample([1, 3]) == 1  # of any length
+    # it is read, not copied: a change between two draws is seen, and no memory is taken for it
+    greedy, row = Chain(temp=0), array.array("f", [0, 1, 2])
+    view = memoryview(row)
+    assert greedy.sample(view) == 2
+    row[0] = 9
+    assert greedy.sample(view) == 0
+    assert sampling._floats(view).address == row.buffer_info()[0]
+    if numpy is None:
+        return
+    draw(lambda row: numpy.array(row, dtype=numpy.float32))
+    draw(lambda row: numpy.array(row))
+    draw(lambda row: numpy.array([row, row], dtype=numpy.float32).T[:, 0])  # every other element
+    draw(lambda row: numpy.array(row, dtype=">f4"))
+    draw(lambda row: numpy.frombuffer(b"x" + numpy.array(row, dtype="f4").tobytes(), dtype="f4", offset=1))
+    draw(lambda row: numpy.array(row, dtype=numpy.float32)[::-1][::-1])
+    assert Chain(top_k=1).sample(numpy.array([1, 5, 3])) == 1  # whole numbers
+    many = numpy.zeros((3, N + 2), dtype=numpy.float32)
+    at = sampling._floats(many[:, 1:-1])
+    assert at.address == many[:, 1:-1].ctypes.data and at.strides == (N + 2, 1)
+    half_row = numpy.array(ROW, dtype=numpy.float16)
+    assert sampling._floats(half_row).address == half_row.ctypes.data and sampling._floats(half_row).dtype == "float16"
+    frozen = numpy.array(ROW, dtype=numpy.float32)
+    frozen.flags.writeable = False
+    assert sampling._floats(frozen).address == frozen.ctypes.data
+
+
+def half(x):
+    return int.from_bytes(__import__("struct").pack("<e", x), "little")
+
+
+def brain(x):
+    return int.from_bytes(__import__("struct").pack("<f", x), "little") >> 16
+
+
+def unpack(bits, name):
+    unpack_ = __import__("struct").unpack
+    return unpack_("<e", bits.to_bytes(2, "little"))[0] if name == "float16" else unpack_(
+        "<f", (bits << 16).to_bytes(4, "little"))[0]
+
+
+def test_batches():
+    data = rows(4)
+    alone = [Chain(N, seed=r, temperature=1.5).sample(row) for r, row in enumerate(data)]
+    chains = [Chain(N, seed=r, temperature=1.5) for r in range(4)]
+    assert sample_batch(chains, data) == alone
+    for kind in (lambda: array.array("f", sum(data, [])),):
+        flat = memoryview(kind()).cast("B").cast("f", (4, N))
+        for chain in chains:
+            chain.reset()
+        assert sample_batch(chains, flat) == alone
+    for chain in chains:
+        chain.reset()
+    assert sample_batch(chains[::-1], data, row_index=[3, 2, 1, 0]) == alone[::-1]
+    assert sample_batch([], data) == [] and sample_batch([], data, logprobs=1) == ([], [])
+    fails(lambda: sample_batch(chains, data[:3]), "3 rows, not 4")
+    fails(lambda: sample_batch(chains, data, row_index=[0, 1, 2, 4]), "row_index")
+    fails(lambda: sample_batch(chains, data, row_index=[0, 1, 2, -1]), "row_index")
+    fails(lambda: sample_batch([chains[0]] * 4, data), "outside its range")
+    fails(lambda: sample_batch(chains, ROW), "[n_rows, n_vocab]")
+    # a row that fails gives no token, and leaves its chain as it was
+    bad = [list(row) for row in data]
+    bad[2][5], bad[3][7] = math.nan, math.inf
+    before = [chain.save() for chain in chains]
+    for chain in chains:
+        chain.reset()
+    before = [chain.save() for chain in chains]
+    error = fails(lambda: sample_batch(chains, bad, logprobs=1), "row 2: NaN", BatchError)
+    assert error.tokens[:2] == alone[:2] and error.tokens[2:] == [None, None] and sorted(error.errors) == [2, 3]
+    assert error.status == -3 and error.name == "SAMP_E_NAN" and error.logprobs[2] is None and error.logprobs[0]
+    assert chains[2].save() == before[2] and chains[0].save() != before[0]
+    if numpy is not None:
+        wide = numpy.zeros((4, N + 8), dtype=numpy.float64)
+        wide[:, :N] = data
+        for chain in chains:
+            chain.reset()
+        assert sample_batch(chains, wide[:, :N], n_threads=1) == alone
+
+
+def test_masks():
+    chain = Chain(N, seed=1, temperature=5.0, top_k=0, top_p=1, min_p=0)
+    bits = array.array("I", [1 << 3 | 1 << 20, 1 << 2])
+    seen = {chain.sample(ROW, mask=bits) for _ in range(200)}
+    assert seen == {3, 20, 34}
+    as_bools = [i in seen for i in range(N)]
+    chain.reset()
+    first = [chain.sample(ROW, mask=bits) for _ in range(20)]
+    chain.reset()
+    assert [chain.sample(ROW, mask=as_bools) for _ in range(20)] == first
+    two = [Chain(N, seed=1), Chain(N, seed=1)]
+    assert sample_batch(two, [ROW, ROW], mask=[as_bools, [i == 9 for i in range(N)]])[1] == 9
+    fails(lambda: chain.sample(ROW, mask=array.array("I", [1])), "mask: uint32 (1, 1), not uint32 (1, 2)")
+    fails(lambda: chain.sample(ROW, mask=as_bools[:-1]), "mask")
+    fails(lambda: chain.sample(ROW, mask=array.array("d", [1] * N)), "mask: float64")
+    fails(lambda: chain.sample(ROW, mask=array.array("I", [0, 0])), "no token is left")
+    if numpy is not None:
+        chain.reset()
+        words = numpy.array([[7, 7], list(bits)], dtype=numpy.int32)
+        assert [chain.sample(ROW, mask=words[1]) for _ in range(20)] == first
+        chain.reset()
+        assert [chain.sample(ROW, mask=numpy.array(as_bools)) for _ in range(20)] == first
+
+
+def test_logprobs():
+    chain, total = Chain(N, seed=3, top_k=5, temperature=1.0), sum(map(math.exp, ROW))
+    token, told = chain.sample(ROW, logprobs=7)
+    order = sorted(range(N), key=lambda i: (-ROW[i], i))
+    assert [one.token for one in told.raw.top] == order[:7] and [one.rank for one in told.raw.top] == [*range(1, 8)]
+    assert told.raw.chosen.token == token and order[told.raw.chosen.rank - 1] == token
+    assert abs(told.raw.chosen.logprob - (ROW[token] - math.log(total))) < 1e-6
+    assert len(told.processed.top) <= 5 and abs(sum(math.exp(o.logprob) for o in told.processed.top) - 1) < 1e-6
+    assert chain.sample(ROW, logprobs=0)[1].raw.top == []
+    fails(lambda: chain.sample(ROW, logprobs=1025), "logprobs: 1025 is not in [0, 1024]")
+    fails(lambda: chain.sample(ROW, logprobs=-1), "logprobs: -1")
+    tokens, all_ = sample_batch([Chain(N, seed=3), Chain(N, seed=4)], rows(2), logprobs=2)
+    assert [one.raw.chosen.token for one in all_] == tokens
+
+
+LETTERS = [chr(i).encode() for i in range(32, 127)] + [None]
+END = len(LETTERS) - 1
+
+
+def letters(text):
+    return [ord(c) - 32 for c in text]
+
+
+def test_grammars():
+    vocab = Vocab(LETTERS, eos=END)
+    assert len(vocab) == 96 and vocab.eog == (END,)
+    matcher = Matcher(vocab, Grammar.from_json_schema({"type": "integer"}))
+    assert matcher.allows(letters("4")[0]) and not matcher.allows(letters("x")[0]) and not matcher.allows(-1)
+    assert not matcher.is_complete() and not matcher.allows(1000)
+    matcher.accept(letters("4"))
+    assert matcher.is_complete() and matcher.allows(END)
+    bits = matcher.mask()
+    assert bits.typecode == "I" and len(bits) == 3
+    out = array.array("I", [0] * 3)
+    assert matcher.mask(out) is out and out == bits
+    fails(lambda: matcher.mask(array.array("I", [0] * 2)), "out")
+    fails(lambda: matcher.mask(array.array("d", [0] * 3)), "out")
+    before = matcher.save()
+    fails(lambda: matcher.accept(letters("x")), "outside its range")
+    assert matcher.save() == before
+    matcher.rollback(1)
+    assert not matcher.is_complete()
+    matcher.load(before)
+    assert matcher.is_complete()
+    assert Matcher(vocab, Grammar.from_regex("abc(d|e)")).forced() == b"abc"
+    assert Matcher(vocab, Grammar.from_string('a ::= "xy"', root="a")).forced() == b"xy"
+    error = fails(lambda: Grammar.from_string("root ::= ("), "grammar: line 1, column ")
+    assert error.name == "SAMP_E_FORMAT" and error.field == "grammar"
+    fails(lambda: Grammar("x", kind="bnf"), "kind")
+    fails(lambda: Grammar.from_json_schema({"uniqueItems": True}), "uniqueItems")
+    fails(lambda: Grammar.from_string("root ::= \"a\0\""), "byte 0")
+    # in a chain, which only says what the grammar takes
+    noise = [((i * 7919) % 1000) / 200 for i in range(96)]
+    for grammar in Grammar.from_regex("[0-9]{6}"), Matcher(vocab, Grammar.from_regex("[0-9]{6}")):
+        chain = Chain(vocab, grammar, seed=9, temperature=2.0)
+        text = "".join(chr(32 + chain.sample(noise)) for _ in range(6))
+        assert text.isdigit() and chain.sample(noise) == END
+        chain.reset()
+        assert "".join(chr(32 + chain.sample(noise)) for _ in range(6)) == text
+        other = chain.clone()
+        assert chain.sample(noise) == other.sample(noise) == END
+        chain.rollback(2)
+        chain.update(temperature=0.1)
+        assert chr(32 + chain.sample(noise)).isdigit() and chain.sample(noise) == END
+    if isinstance(grammar, Matcher):
+        assert not grammar.is_complete()  # the chain has a copy
+    padded = noise + [9.0] * 9
+    assert all(Chain(vocab, Grammar.from_regex("[0-9]+"), seed=s).sample(padded) < 96 for s in range(20))
+    fails(lambda: Chain(96, Grammar.from_regex("a")), "needs a Vocab")
+    lazy = Matcher(vocab, Grammar.from_regex("<[ab]>"), trigger_words=["<"])
+    assert lazy.is_awaiting() and lazy.allows(letters("z")[0])
+    lazy.accept(letters("zz<"))
+    assert not lazy.is_awaiting() and not lazy.allows(letters("z")[0])
+    by_pattern = Matcher(vocab, Grammar.from_regex("<[ab]>"), trigger_patterns=["z(<)"])
+    by_pattern.accept(letters("<z<a"))
+    assert not by_pattern.is_awaiting()
+    assert Matcher(vocab, Grammar.from_regex("x"), trigger_tokens=letters("x")).is_awaiting()
+    fails(lambda: Matcher(vocab, Grammar.from_regex("x"), trigger_patterns=["("]), "trigger_patterns")
+    fails(lambda: Matcher(vocab, Grammar.from_regex("x"), trigger_words=["a"], trigger_patterns=["b"]), "trigger_")
+    fails(lambda: Vocab([b"a"], eos=1), "outside its range")
+    fails(lambda: Vocab([b"a"], eog=[2**40]), "eog")
+
+
+def test_drafts():
+    data = rows(5)
+    want = same = None
+    chain = Chain(N, seed=8)
+    want = [chain.sample(row) for row in data]
+    after = chain.save()
+    for draft in want[:4], want[:2] + [(want[2] + 1) % N, 0]:
+        same = Chain(N, seed=8)
+        tokens = same.verify(data, draft)
+        assert tokens == want[:len(tokens)] and len(tokens) == (5 if draft == want[:4] else 3)
+        assert draft != want[:4] or same.save() == after
+    assert Chain(N, seed=8).verify(data[:1], []) == want[:1]
+    sure = [[1.0 if i == t else 0.0 for i in range(N)] for t in want[:4]]
+    flat = [[1.0 / N] * N for _ in range(4)]
+    for method in "ratio", "block":
+        assert len(Chain(N, seed=8).verify(data, want[:4], method=method)) >= 1
+        assert len(Chain(N, seed=8).verify(data, want[:4], flat, method=method)) >= 1
+        top = Chain(N, seed=8).verify(data, want[:4], [[1.0]] * 4, ids=[[t] for t in want[:4]], method=method)
+        assert top == Chain(N, seed=8).verify(data, want[:4], sure, method=method)
+    fails(lambda: chain.verify(data, want), "a row more than the draft")
+    fails(lambda: chain.verify(data, [0, 1, 2, N]), "outside its range")
+    fails(lambda: chain.verify(data, want[:4], method="fast"), "method")
+    fails(lambda: chain.verify(data, want[:4], flat[:3]), "probs")
+    fails(lambda: chain.verify(data, want[:4], flat, ids=[[1]]), "probs")
+    fails(lambda: chain.verify(data, want[:4], None, ids=[[1]] * 4), "ids")
+    broken = [list(row) for row in data]
+    broken[2][0] = math.nan
+    error = fails(lambda: Chain(N, seed=8).verify(broken, want[:4]), "row 2: NaN", BatchError)
+    assert error.tokens == want[:2] and list(error.errors) == [2]
+    if numpy is not None:
+        for kind in "f4", "f8", "f2":
+            assert len(Chain(N, seed=8).verify(numpy.array(data, dtype=kind), numpy.array(want[:4]))) == 5
+
+
+def test_states():
+    chain = Chain(N, seed=2**64 - 1, penalty_repeat=1.5, mirostat=2)
+    assert chain.seed == 2**64 - 1 and chain.position == 0
+    data = rows(30)
+    head = [chain.sample(row) for row in data[:10]]
+    state, other, third = chain.save(), chain.clone(), copy.copy(chain)
+    tail = [chain.sample(row) for row in data[10:]]
+    assert [other.sample(row) for row in data[10:]] == tail == [third.sample(row) for row in data[10:]]
+    chain.rollback(20)
+    assert chain.save() == state and chain.prev() == head and chain.prev(3) == head[-3:]
+    fresh = Chain(N, seed=2**64 - 1, penalty_repeat=1.5, mirostat=2)
+    fresh.load(state)
+    assert [fresh.sample(row) for row in data[10:]] == tail
+    fails(lambda: fresh.load(state[:-1]), "damaged")
+    fails(lambda: Chain(N, seed=2).load(state), "damaged")
+    fails(lambda: fresh.rollback(100), "range")
+    chain.set_rollback(0)
+    fails(lambda: chain.rollback(1), "range")
+    chain.position = 7
+    assert chain.position == 7
+    fails(lambda: setattr(chain, "position", -1), "position")
+    chain.close()
+    chain.close()
+    for used in (lambda: chain.sample(ROW), chain.save, chain.clone, lambda: chain.accept(1), chain.describe,
+                 lambda: sample_batch([chain], [ROW]), lambda: chain.update(temp=1), lambda: chain.verify([ROW], [])):
+        fails(used, "NULL")
+    assert child_seed(1, 2) != child_seed(1, 3) and "dist" in Chain().describe()
+
+
+def test_settings():
+    chain = Chain(N, repetition_penalty=1.25, frequency_penalty=0.5, presence_penalty=0.25, typical_p=0.5,
+                  top_k_ties=True, order=["top_k", "temperature"], seed=None)
+    assert [chain.get(n) for n in ("penalty_repeat", "penalty_freq", "presence_penalty", "typ_p", "top_k_ties", "order")
+            ] == ["1.25", "0.5", "0.25", "0.5", "1", "top_k;temperature"]
+    assert chain.settings["typical_p"] == 0.5 and chain.n_vocab == N
+    for name in sampling.aliases:
+        assert sampling.takes(name)
+    update = Chain(N, seed=1, temperature=0.5)
+    first = update.sample(ROW)
+    update.update(temperature=0)
+    assert update.get("temp") == "0" and update.prev() == [first] and update.sample(ROW) == max(
+        range(N), key=lambda i: ROW[i])
+    fails(lambda: update.update(top_p=2), "top_p")
+    assert update.get("top_p") == "0.95"
+    update.update(temp=None)
+    assert update.get("temp") == "0.8"
+    biased = Chain(N, logit_bias={3: 1e30, 4: -math.inf}, temp=1)
+    assert biased.sample(ROW) == 3
+    error = fails(lambda: Chain(N, temperature=-1), "temp: ")
+    assert error.status == -2 and error.field == "temp" and error.name == "SAMP_E_RANGE"
+    fails(lambda: Chain(N, order="a\0b"), "order")
+    fails(lambda: Chain(N, logit_bias={N: 1.0}), "logit_bias")
+    vllm = Chain.from_request("vllm", {"temperature": 0.5, "top_k": 7, "seed": 3, "n": 2}, N)
+    assert vllm.seed == 3 and "top-k(k=7" in vllm.describe() and vllm.with_prompt in (True, False)
+    assert Chain.from_request("transformers", '{"do_sample": true}', N, seed=11).seed == 11
+    error = fails(lambda: Chain.from_request("openai", {"temperature": 3}, N), "temperature")
+    assert error.field == "temperature"
+    assert fails(lambda: Chain.from_request("vllm", {"no_such": 3}, N), "no_such").field == "no_such"
+    Chain.from_request("vllm", {"no_such": 3}, N, handled=["no_such"])
+    fails(lambda: Chain.from_request("vllm", "{", N), "")
+    fails(lambda: Chain.from_request("bing", {}, N), "peer")
+    fails(lambda: vllm.update(temp=1), "from_request")
+
+
+def test_threads():
+    """Chains in threads of their own give what they give alone."""
+    want, got = same_everywhere(), [None] * 4
+    vocab = Vocab(LETTERS, eos=END)
+    grammar = Grammar.from_regex("[a-z ]*")
+
+    def run(i):
+        for _ in range(20):
+            got[i] = same_everywhere()
+            chain = Chain(vocab, grammar, seed=i)
+            assert all(32 + chain.sample([0.0] * 96) in b"abcdefghijklmnopqrstuvwxyz \x7f" for _ in range(10))
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == [want] * 4
+
+
+def test_stub():
+    """sampling.pyi has the names, parameters and defaults that sampling.py has."""
+    with open(os.path.join(os.path.dirname(sampling.__file__), "sampling.pyi"), encoding="utf-8") as file:
+        stub = ast.parse(file.read())
+
+    def parameters(function):
+        a = function.args
+        names = [p.arg for p in a.posonlyargs + a.args]
+        optional = names[len(names) - len(a.defaults):] if a.defaults else []
+        return (names, set(optional) | {p.arg for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None},
+                [p.arg for p in a.kwonlyargs], a.vararg and a.vararg.arg, a.kwarg and a.kwarg.arg)
+
+    def real(function):
+        ps = inspect.signature(function).parameters.values()
+        kinds = {kind: [p.name for p in ps if p.kind == kind] for kind in inspect._ParameterKind}
+        positional = kinds[inspect.Parameter.POSITIONAL_ONLY] + kinds[inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        return (positional, {p.name for p in ps if p.default is not p.empty},
+                kinds[inspect.Parameter.KEYWORD_ONLY], (kinds[inspect.Parameter.VAR_POSITIONAL] or [None])[0],
+                (kinds[inspect.Parameter.VAR_KEYWORD] or [None])[0])
+
+    def compare(nodes, of, where):
+        told = set()
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                told.add(node.name)
+                function = inspect.getattr_static(of, node.name)
+                if isinstance(function, property):
+                    continue
+                function = getattr(function, "__func__", function)
+                if any("overload" in ast.unparse(d) for d in node.decorator_list):
+                    assert set(parameters(node)[0]) <= set(real(function)[0]), f"{where}{node.name}"
+                else:
+                    want, is_ = parameters(node), real(function)
+                    assert want == is_, f"{where}{node.name}: {want} in the stub, {is_} in truth"
+            elif isinstance(node, ast.ClassDef):
+                told.add(node.name)
+                compare(node.body, getattr(of, node.name), f"{node.name}.")
+            elif isinstance(node, ast.AnnAssign):
+                told.add(node.target.id)
+            elif isinstance(node, ast.Assign):
+                told.update(target.id for target in node.targets)
+        if inspect.isclass(of):
+            for name, value in vars(of).items():
+                public = not name.startswith("_") or name in ("__init__", "__len__", "__enter__", "__exit__")
+                assert not public or name in told or issubclass(of, tuple), f"{where}{name} is not in the stub"
+
+    compare(stub.body, sampling, "")
+    names = {n.name for n in stub.body if isinstance(n, (ast.ClassDef, ast.FunctionDef))} | {
+        n.target.id for n in stub.body if isinstance(n, ast.AnnAssign)}
+    assert set(sampling.__all__) <= names, set(sampling.__all__) - names
+
+
+def test_memory():
+    """All is freed once, whatever goes wrong on the way."""
+    live = ctypes.CDLL(os.environ["SAMPLING_LIBRARY"]).counted_live
+    live.restype = ctypes.c_long
+    gc.collect()
+    assert live() == 0, f"{live()} blocks are left"
+    keep = Chain(Vocab(LETTERS, eos=END), Grammar.from_regex("[ab]*"), seed=1)
+    gc.collect()
+    assert live() > 0 and keep.sample([0.0] * 96) in letters("ab") + [END]  # what it borrows is still there
+    copied = keep.clone()
+    del keep
+    gc.collect()
+    assert copied.sample([0.0] * 96) in letters("ab") + [END]
+    copied.close()
+    del copied
+    gc.collect()
+    assert live() == 0
+    for _ in range(50):
+        for bad in (lambda: Chain(N, top_p=2), lambda: Grammar.from_regex("("), lambda: Vocab([b"a"], eos=3),
+                    lambda: Chain(LETTERS, Grammar.from_regex("a"), top_k="x")):
+            fails(bad, "")
+    gc.collect()
+    assert live() == 0
+
+
+def main():
+    tests = [test for name, test in globals().items() if name.startswith("test_") and name not in sys.argv[1:]]
+    for test in tests:
+        try:
+            test()
+        except BaseException:
+            print(f"test_sampling.py: {test.__name__} fails", file=sys.stderr)
+            raise
+    print(f"{len(tests)} tests")
+
+
+if __name__ == "__main__":
+    main()
