@@ -176,7 +176,20 @@ static uint64_t hash_of(const llama_array *cur)
     return hash;
 }
 
-/* A row without ties, whose order would be an accident: no two tokens of the model's logits are equal here. */
+/* A row's logits, scaled, without ties, whose order would be an accident: what rounds to a logit that is there already is
+   moved on by units of the last place. Which ones do depends on the machine that the model's logits come from. */
+static void fill(llama_data *data, const float *logits, float scale)
+{
+    for (int32_t i = 0; i < n_vocab; i++) {
+        data[i] = (llama_data){ i, logits[i] * scale, 0.0f };
+        for (int32_t k = 0; k < i; k++) {
+            if (data[k].logit != data[i].logit) continue;
+            data[i].logit = nextafterf(data[i].logit, INFINITY);
+            k = -1;
+        }
+    }
+}
+
 static void array(const char *name, llama_sampler *s)
 {
     llama_data *data = malloc((size_t)n_vocab * sizeof *data);
@@ -184,8 +197,7 @@ static void array(const char *name, llama_sampler *s)
     const float *logits = llama_get_logits_ith(ctx, -1);
     say(name);
     for (int round = 0; round < 4; round++) {
-        for (int32_t i = 0; i < n_vocab; i++)
-            data[i] = (llama_data){ i, logits[i] * (1.0f + 0.3f * (float)round), 0.0f };
+        fill(data, logits, 1.0f + 0.3f * (float)round);
         llama_array cur = { data, (size_t)n_vocab, -1, false };
         llama_sampler_apply(s, &cur);
         int32_t token = cur.selected >= 0 ? data[cur.selected].id : 300 + round % 2;
