@@ -1368,7 +1368,7 @@ typedef struct samp_grammar samp_grammar;
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
               <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
-              names it (\x00; not in [^a] or .), which llama.cpp never allows.
+              has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
@@ -17307,7 +17307,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
 }
 
 /* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
-   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
+   that names it by itself, so ranges, [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -17320,6 +17320,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
             hi = sampi_gbnf_char(r);
             if (hi < 0) return (sampi_node)hi;
         }
+        if (lo == 0 && hi > 0 && !negated) lo = 1;
         if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
@@ -18265,7 +18266,8 @@ static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below
     }
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones. Returns how many;
+   *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;

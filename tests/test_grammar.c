@@ -306,7 +306,8 @@ static void test_byte_zero(void **state)
     } cases[] = {
         { SAMP_GRAMMAR_GBNF, "root ::= \"\\x00\" \"\\x00\" \"b\"", "3\0\0b", { 5, 1, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= \"a\" \"\\x00\" \"b\"", "3a\0b", { 10, 0, 0 } },
-        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 8, 8, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= [^b] . \"b\"", "0", { 8, 24, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= [^\\x00] \"b\"", "0", { 24, 16, 0 } },
         { SAMP_GRAMMAR_GBNF, "root ::= !<[3]> \"b\"", "0", { 18, 16, 0 } },
