@@ -1454,7 +1454,7 @@ typedef struct samp_grammar samp_grammar;
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
               <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
-              names it (\x00; not in [^a] or .), which llama.cpp never allows.
+              has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
@@ -1555,9 +1555,11 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
-   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
-   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that
-   needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
+   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). All of its blocks count, also
+   while one is copied to a larger one: so a single array has less than half of it. To make a sampler may take more, if
+   the grammar itself does; to load a state takes up to twice as much besides. What is held is forgotten first, and made
+   again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs more at once
+   is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
    sampler). */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 
@@ -16139,7 +16141,7 @@ static int sampi_hex_digit(int c)
 
 enum {
     SAMPI_JSON_DEPTH = 256,    /* of brackets */
-    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_PROBES = 256,   /* of a hash table, before it is taken for an attack */
     SAMPI_JSON_BYTES = 1 << 26 /* of a text */
 };
 
@@ -16634,10 +16636,19 @@ enum {
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An array that grows. Its elements move when it does, so they are told by number. */
+/* What somebody holds of the heap, each block with all that there is room for in it. */
+typedef struct sampi_held {
+    size_t bytes, most;
+    bool full; /* more was asked for */
+} sampi_held;
+
+/* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
+   before something is in them. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
+    size_t size;      /* of data, in bytes */
+    sampi_held *held; /* where that counts; NULL: nowhere */
 } sampi_vec;
 
 typedef struct sampi_tree {
@@ -16649,20 +16660,71 @@ typedef struct sampi_tree {
     sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
 } sampi_tree;
 
+/* Count a block before it is asked for. False: it would be too much. */
+static bool sampi_hold(sampi_held *held, size_t bytes)
+{
+    if (!held) return true;
+    const bool fits = bytes <= held->most && held->bytes <= held->most - bytes;
+    if (fits) held->bytes += bytes;
+    held->full |= !fits;
+    return fits;
+}
+static void sampi_let_go(sampi_held *held, size_t bytes)
+{
+    if (held) held->bytes -= bytes;
+}
+
+/* A block that is counted. */
+static void *sampi_hold_block(sampi_held *held, size_t bytes)
+{
+    if (!sampi_hold(held, bytes)) return NULL;
+    void *block = SAMP_MALLOC(bytes);
+    if (!block) sampi_let_go(held, bytes);
+    return block;
+}
+static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
+{
+    if (block) sampi_let_go(held, bytes);
+    SAMP_FREE(block);
+}
+
+/* Room for `cap` elements; the old block is held until they are moved. */
+static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
+{
+    const size_t size = (size_t)cap * width;
+    if (!sampi_hold(vec->held, size)) return false;
+    void *data = SAMP_MALLOC(size);
+    if (!data) {
+        sampi_let_go(vec->held, size);
+        return false;
+    }
+    if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
+    SAMP_FREE(vec->data);
+    sampi_let_go(vec->held, vec->size);
+    vec->data = data;
+    vec->cap = cap;
+    vec->size = size;
+    return true;
+}
+
+/* Twice the room, or, where that is too much, a quarter more. */
+static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
+{
+    int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
+    while (cap < least) cap *= 2;
+    if (sampi_vec_move(vec, width, cap)) return true;
+    if (!vec->held || !vec->held->full) return false;
+    if (some < least) some = least;
+    if (some >= cap) return false;
+    vec->held->full = false;
+    return sampi_vec_move(vec, width, some);
+}
+
 /* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap || !vec->data) {
-        int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
-        while (cap < vec->n + more) cap *= 2;
-        void *data = SAMP_MALLOC((size_t)cap * width);
-        if (!data) return NULL;
-        if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
-        SAMP_FREE(vec->data);
-        vec->data = data;
-        vec->cap = cap;
-    }
+    if ((vec->n + more > vec->cap || !vec->data) && !sampi_vec_grow(vec, width, vec->n + more)) return NULL;
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
@@ -16673,17 +16735,34 @@ static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
+/* An empty one that is counted where the other one is. */
+static sampi_vec sampi_vec_like(const sampi_vec *other)
+{
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    vec.held = other->held;
+    return vec;
+}
+
 static void sampi_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    memset(vec, 0, sizeof *vec);
+    sampi_let_go(vec->held, vec->size);
+    *vec = sampi_vec_like(vec);
+}
+
+/* Give back room that is much more than what is in use; if that takes more room for a moment than there is, later. */
+static void sampi_vec_trim(sampi_vec *vec, size_t width)
+{
+    const bool was_full = vec->held && vec->held->full;
+    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
+    if (vec->held) vec->held->full = was_full;
 }
 
 /* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
-    sampi_vec more;
-    memset(&more, 0, sizeof more);
+    sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
     if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
@@ -16730,14 +16809,20 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return &slots[i];
 }
 
-/* More slots, and all nodes in them. */
-static bool sampi_tree_rehash(sampi_tree *t)
+/* All nodes into the slots, which are free. */
+static void sampi_tree_fill_slots(sampi_tree *t)
 {
-    if (!sampi_slots_renew(&t->slots)) return false;
     for (sampi_node i = 0; i < t->nodes.n; i++) {
         const sampi_expr *e = sampi_at(t, i);
         *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
     }
+}
+
+/* More slots, and all nodes in them. */
+static bool sampi_tree_rehash(sampi_tree *t)
+{
+    if (!sampi_slots_renew(&t->slots)) return false;
+    sampi_tree_fill_slots(t);
     return true;
 }
 
@@ -17534,7 +17619,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
 }
 
 /* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
-   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
+   that names it by itself, so ranges, [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -17547,6 +17632,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
             hi = sampi_gbnf_char(r);
             if (hi < 0) return (sampi_node)hi;
         }
+        if (lo == 0 && hi > 0 && !negated) lo = 1;
         if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
@@ -18249,7 +18335,7 @@ struct samp_vocab_index {
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    uint32_t n_groups, n_listed;
+    uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
     uint8_t kind_of[256]; /* sampi_kind_of */
 };
@@ -18412,6 +18498,10 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
     index->below = index->listed + index->n_listed;
     index->nodes = index->below + index->n_plain;
+    index->deepest = 0;
+    for (uint32_t i = 0; i < index->n_nodes; i++)
+        if ((index->nodes[2 * (size_t)i + 1] & 1023) > index->deepest)
+            index->deepest = index->nodes[2 * (size_t)i + 1] & 1023;
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
@@ -19027,8 +19117,9 @@ static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_tex
    there.
 
    MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
-   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back
-   when they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+   frames that nobody can return to are dropped. What does not fit is not asked for: the call under way gives up, all
+   states and entries go (sampi_sweep_nodes; they come back when they are needed), and it tries once more. Nodes of the
+   grammar itself are the first in the matcher's tree, and stay. */
 
 enum {
     SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
@@ -19066,7 +19157,7 @@ typedef struct sampi_edge {
     int32_t member, frame, next; /* member: as in a call */
 } sampi_edge;
 typedef struct sampi_item {
-    int32_t state, frame;
+    int32_t state, frame; /* state below 0: of node ~state, since the states have gone (sampi_find_states) */
 } sampi_item;
 
 /* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
@@ -19106,7 +19197,7 @@ typedef struct sampi_memo {
 } sampi_memo;
 
 #ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered: a power of two */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
 #endif
 
 typedef struct sampi_matcher {
@@ -19131,21 +19222,23 @@ typedef struct sampi_matcher {
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;         /* [SAMPI_MEMO] */
-    sampi_level *level;       /* [SAMPI_MAX_PIECE + 1] */
-    sampi_plain_level *plain; /* [SAMPI_MAX_PIECE + 1]: on the stack they would take most of a small one */
+    sampi_memo *memo;         /* [n_memo] made when it is needed */
+    sampi_level *level;       /* [index->deepest + 1] */
+    sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
     uint32_t *bits;           /* a mask, for apply */
-    int32_t n_now, base;      /* base: frames from there on are of the step under way */
-    int32_t live;             /* frames that were left when they were last looked through */
-    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
-    int32_t mark;             /* of its last call */
-    bool ended;               /* the step under way has an item that ends the outermost frame */
-    int status;               /* what went wrong in the call under way */
-    int64_t budget;           /* steps that it may still take */
-    size_t max_bytes;
+    int32_t n_memo;
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    bool stateless;      /* some items have nodes instead of states */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    bool unborn;         /* there was no room for the beginning of a text */
+    int status;          /* what went wrong in the call under way */
+    int64_t budget;      /* steps that it may still take */
     int64_t max_steps;
-    size_t n_bits;                /* bytes of all entries' bits */
     uint64_t named;               /* made of the tokens that the grammar has by their text */
+    sampi_held held;              /* all that is its own, but for the sampler */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -19158,7 +19251,7 @@ static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (
 /* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
 static void sampi_fault(sampi_matcher *m, int status)
 {
-    if (!m->status) m->status = status;
+    if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
 }
 static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
 {
@@ -19173,19 +19266,20 @@ static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t 
     return room;
 }
 
-static size_t sampi_matcher_bytes(const sampi_matcher *m);
-
-/* One step of work; false if there have been too many, or if they have made too much. */
+/* One step of work; false if there have been too many. */
 static bool sampi_step(sampi_matcher *m)
 {
-    if (--m->budget < 0 || ((m->budget & 1023) == 0 && sampi_matcher_bytes(m) > 2 * m->max_bytes))
-        sampi_fault(m, SAMP_E_FULL);
+    if (--m->budget < 0) sampi_fault(m, SAMP_E_FULL);
     return !m->status;
 }
 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
+    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+        if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->round = 0;
+    }
     p->round++;
 }
 
@@ -19194,7 +19288,7 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
 {
     if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
         sampi_vec old = p->slots;
-        memset(&p->slots, 0, sizeof p->slots);
+        p->slots = sampi_vec_like(&old);
         if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
@@ -19467,7 +19561,27 @@ static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node
 
 static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)m->n_memo - 1)];
+}
+
+/* An empty memo: as much as there is room for in a small part of what may be held. */
+static bool sampi_memo_make(sampi_matcher *m)
+{
+    int32_t n = SAMPI_MEMO;
+    while (n > 64 && (size_t)n * sizeof *m->memo > m->held.most / 16) n /= 2;
+    m->memo = (sampi_memo *)sampi_hold_block(&m->held, (size_t)n * sizeof *m->memo);
+    if (!m->memo) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return false;
+    }
+    memset(m->memo, 0xff, (size_t)n * sizeof *m->memo);
+    m->n_memo = n;
+    return true;
+}
+static void sampi_memo_free(sampi_matcher *m)
+{
+    sampi_free_block(&m->held, m->memo, (size_t)m->n_memo * sizeof *m->memo);
+    m->memo = NULL;
 }
 
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
@@ -19479,6 +19593,7 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     const int32_t bottom = m->work.n;
     sampi_deriving d = { -1, -1, -1, bottom };
     int32_t depth = 0;
+    if (!m->memo && !sampi_memo_make(m)) return SAMPI_NEVER;
     for (;;) { /* n is to be derived: for d, if that has begun */
         const sampi_memo *memo = sampi_memo_of(m, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
@@ -20061,12 +20176,11 @@ static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i 
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    entry->bits = (uint32_t *)sampi_hold_block(&m->held, size);
     if (!entry->bits) {
         sampi_fault(m, SAMP_E_NOMEM);
         return;
     }
-    m->n_bits += size;
     memset(entry->bits, 0, size);
     for (int32_t i = entry->token; i < m->tokens.n; i++)
         sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
@@ -20507,8 +20621,7 @@ static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t
 static bool sampi_entry_room(sampi_matcher *m)
 {
     if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
-    sampi_vec slots;
-    memset(&slots, 0, sizeof slots);
+    sampi_vec slots = sampi_vec_like(&m->entry_slots);
     int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
     if (!sampi_more(m, &slots, 4, n)) return false;
     memset(slots.data, 0xff, (size_t)n * 4);
@@ -20564,8 +20677,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     sampi_entry_fill(m, &entry);
     sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
     if (!room) {
-        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
-        SAMP_FREE(entry.bits);
+        sampi_free_block(&m->held, entry.bits, m->index->n_mask * (size_t)4);
         return -1;
     }
     *room = entry;
@@ -20629,10 +20741,12 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_item_at(m, i)->frame == 0 &&
-            (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_ENDS))
+    for (int32_t i = 0; i < m->n_now; i++) {
+        const sampi_item item = *sampi_item_at(m, i);
+        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
+                                               : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
             return true;
+    }
     return false;
 }
 
@@ -20657,21 +20771,25 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
 }
 
-/* The mask of the text's place. */
-static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+/* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
+typedef struct sampi_turn {
+    int n; /* turns so far */
+    sampi_level before;
+} sampi_turn;
+static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
+
+/* The mask of the text's place. By entries, or if these take too many steps, by a walk. */
+static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
-    sampi_level here = sampi_mark(m);
-    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
-    if (m->lazy.waiting) {
-        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
-        return SAMP_OK;
-    }
-    m->budget = m->max_steps / 8;
+    const sampi_level here = sampi_mark(m);
+    const int64_t rest = m->budget - m->budget / 8;
+    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->budget -= rest;
     sampi_mask_items(m, bits);
-    if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
+    m->budget = (m->budget > 0 ? m->budget : 0) + rest;
+    if (m->status == SAMP_E_FULL && !m->held.full) {
         m->status = SAMP_OK;
-        m->budget = m->max_steps;
         m->work.n = 0;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
@@ -20683,6 +20801,17 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
+}
+
+static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->lazy.waiting) {
+        memset(bits, 0xff, (size_t)m->index->n_mask * 4);
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
+    while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
     return m->status;
 }
 
@@ -20734,52 +20863,71 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
-   its rule then. Without memory all stay. */
+/* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
+static bool sampi_mark_frames(sampi_matcher *m)
+{
+    m->work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    if (!sampi_vec_add(&m->work, sizeof(int32_t), m->frames.n)) return false;
+    int32_t *todo = (int32_t *)m->work.data, n = 0;
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
+        if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
+        frame->rule = ~frame->rule;
+        todo[n++] = sampi_held_at(m, i)->frame;
+    }
+    while (n > 0)
+        for (int32_t e = sampi_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+            const int32_t f = sampi_edge_at(m, e)->frame;
+            if (f == 0 || sampi_frame_at(m, f)->rule < 0) continue;
+            sampi_frame_at(m, f)->rule = ~sampi_frame_at(m, f)->rule;
+            todo[n++] = f;
+        }
+    return true;
+}
+
+/* The edges of a frame that stays, which is now number `frame`: in place of the next one each gets -2 - its frame. The
+   next one of this kind has number n_edges. */
+static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
+{
+    for (int32_t e = first; e >= 0;) {
+        const int32_t next = sampi_edge_at(m, e)->next;
+        sampi_edge_at(m, e)->next = -2 - frame;
+        e = next;
+    }
+}
+
+/* Frames that an item can get back to stay, in order; the others go, and so do edges. All that is in place. Only
+   between two steps: no frame is looked up by its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
-    int32_t n = m->frames.n, kept = 1, n_edges = 0;
-    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to); /* first: 1 if it stays; then its new number */
-    sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
-    if (to && edges) {
-        memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_held_at(m, i)->frame] = 1;
-        m->work.n = 0; /* frames whose edges are to be followed */
-        for (int32_t i = 1; i < n; i++)
-            if (to[i]) sampi_work_push(m, i);
-        while (m->work.n > 0 && !m->status)
-            for (int32_t e = sampi_frame_at(m, sampi_work_pop(m))->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
-                int32_t f = sampi_edge_at(m, e)->frame;
-                if (f > 0 && !to[f]) {
-                    to[f] = 1;
-                    sampi_work_push(m, f);
-                }
-            }
-        for (int32_t i = 1; i < n && !m->status; i++)
-            if (to[i]) to[i] = kept++;
+    int32_t kept = 1, n_edges = 0;
+    const bool was_full = m->held.full, marked = sampi_mark_frames(m);
+    m->held.full = was_full;
+    int32_t *to = (int32_t *)m->work.data;
+    m->work.n = 0;
+    if (!marked) return;
+    to[0] = 0;
+    for (int32_t i = 1; i < m->frames.n; i++) {
+        sampi_frame frame = *sampi_frame_at(m, i);
+        if (frame.rule >= 0) continue;
+        sampi_claim_edges(m, kept, frame.edge);
+        frame.rule = ~frame.rule;
+        frame.edge = -1;
+        to[i] = kept;
+        *sampi_frame_at(m, kept++) = frame;
     }
-    if (to && edges && !m->status) {
-        to[0] = 0;
-        for (int32_t i = 1; i < n; i++) {
-            if (!to[i]) continue;
-            sampi_frame frame = *sampi_frame_at(m, i);
-            int32_t first = n_edges;
-            for (int32_t e = frame.edge; e >= 0; e = sampi_edge_at(m, e)->next) {
-                edges[n_edges] = *sampi_edge_at(m, e);
-                edges[n_edges].frame = to[edges[n_edges].frame];
-                edges[n_edges].next = sampi_edge_at(m, e)->next < 0 ? -1 : n_edges + 1;
-                n_edges++;
-            }
-            frame.edge = n_edges > first ? first : -1;
-            *sampi_frame_at(m, to[i]) = frame;
-        }
-        for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
-        if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
-        m->edges.n = n_edges;
-        m->frames.n = m->live = kept;
+    for (int32_t e = 0; e < m->edges.n; e++) {
+        sampi_edge edge = *sampi_edge_at(m, e);
+        if (edge.next >= -1) continue; /* of a frame that goes */
+        sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
+        edge.frame = to[edge.frame];
+        edge.next = frame->edge;
+        frame->edge = n_edges;
+        *sampi_edge_at(m, n_edges++) = edge;
     }
-    SAMP_FREE(to);
-    SAMP_FREE(edges);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
+    m->edges.n = n_edges;
+    m->frames.n = m->live = kept;
 }
 
 /* A copy of the array; an empty one if there is no memory, and the fault is told. */
@@ -20787,8 +20935,14 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    void *room = from->n ? sampi_more(m, &vec, width, from->n) : NULL;
-    if (room) memcpy(room, from->data, (size_t)from->n * width);
+    vec.held = &m->held;
+    if (from->n == 0) return vec;
+    if (!sampi_vec_move(&vec, width, from->n)) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return vec;
+    }
+    memcpy(vec.data, from->data, (size_t)from->n * width);
+    vec.n = from->n;
     return vec;
 }
 
@@ -20807,16 +20961,18 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
 /* Forget the entries. */
 static void sampi_drop_entries(sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->entries.n; i++) SAMP_FREE(sampi_entry_at(m, i)->bits);
-    m->entries.n = m->tokens.n = m->places.n = 0;
+    for (int32_t i = 0; i < m->entries.n; i++)
+        sampi_free_block(&m->held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
+    sampi_vec_free(&m->entries);
+    sampi_vec_free(&m->tokens);
+    sampi_vec_free(&m->places);
     sampi_vec_free(&m->entry_slots);
-    m->n_bits = 0;
 }
 
 /* States, of which there are none: the dead one. */
 static void sampi_begin_states(sampi_matcher *m)
 {
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    if (m->memo) memset(m->memo, 0xff, (size_t)m->n_memo * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
     if (dead) memset(dead, 0, sizeof *dead);
@@ -20831,105 +20987,164 @@ static int sampi_node_parts(int kind)
     return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
-/* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
-   to [i] is the new number of node i. Those of the grammar are there. */
-static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, int32_t n)
+/* Mark in `to` [nodes] (1; else 0) what is needed: the nodes of held items, of edges, and their parts. The grammar's
+   own stay in any case. */
+static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
 {
-    const int32_t own = m->grammar->tree.nodes.n;
-    for (int32_t i = n - 1; i >= own; i--) {
+    const int32_t n = m->tree.nodes.n, own = m->grammar->tree.nodes.n;
+    memset(to, 0, (size_t)n * sizeof *to);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
+    for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
+    for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
         const sampi_expr *e = sampi_at(&m->tree, i);
         if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
         if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
     }
-    for (int32_t i = 0; i < n; i++) {
-        sampi_expr e = *sampi_at(&m->tree, i);
-        if (i < own) to[i] = i;
+}
+
+/* Move the nodes that are marked to the front, in order, and the bytes that they have in the pool. to [i] is then the
+   new number of node i. */
+static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
+{
+    sampi_tree *t = &m->tree;
+    const int32_t own = m->grammar->tree.nodes.n;
+    int32_t n = own, n_pool = m->grammar->tree.pool.n;
+    for (int32_t i = 0; i < t->nodes.n; i++) {
+        sampi_expr e = *sampi_at(t, i);
+        if (i < own) sampi_at(t, to[i] = i)->state = 0;
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
-                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
-                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        if (e.kind == SAMPI_NODE_SEEN) {
+            memmove((uint8_t *)t->pool.data + n_pool, sampi_bytes_at(t, e.a), (size_t)e.b);
+            e.a = n_pool;
+            n_pool += e.b;
+        }
+        e.state = 0;
+        *sampi_at(t, to[i] = n++) = e;
     }
+    t->nodes.n = n;
+    t->pool.n = n_pool;
 }
 
-/* The states of the held items, made anew in the fresh tree; until all are there, nothing of the old ones is gone: a
-   fault on the way leaves the matcher as it was. to [n_nodes + n_held]: new numbers of nodes, and room. */
-static void sampi_sweep_states(sampi_matcher *m, const sampi_tree *fresh, int32_t *to)
-{
-    sampi_matcher old = *m;
-    sampi_vec *now[] = { &m->states, &m->next, &m->calls, &m->classes };
-    sampi_vec *before[] = { &old.states, &old.next, &old.calls, &old.classes };
-    int32_t *held = to + old.tree.nodes.n, n_held = sampi_n_held(m);
-    m->tree = *fresh;
-    for (int i = 0; i < 4; i++) memset(now[i], 0, sizeof *now[i]);
-    sampi_begin_states(m);
-    for (int32_t i = 0; i < n_held; i++)
-        held[i] = sampi_state_of(m, to[sampi_lex_at(&old, sampi_held_at(m, i)->state)->node]);
-    sampi_tree_free(m->status ? &m->tree : &old.tree);
-    for (int i = 0; i < 4; i++) sampi_vec_free(m->status ? now[i] : before[i]);
-    if (m->status) {
-        m->tree = old.tree;
-        for (int i = 0; i < 4; i++) *now[i] = *before[i];
-        memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
-        return;
-    }
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < n_held; i++) sampi_held_at(m, i)->state = held[i];
-}
-
-/* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
+/* Forget all that can be made again: entries, states, and the nodes that nobody needs. It takes no room: the table of
+   nodes serves for their new numbers, and is then filled anew. Held items have their nodes now, until sampi_find_states
+   finds what they need of the states. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
-    int32_t n = m->tree.nodes.n;
-    int32_t *to = (int32_t *)SAMP_MALLOC(((size_t)n + (size_t)sampi_n_held(m)) * sizeof *to);
-    sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_tree *t = &m->tree;
+    int32_t *to = (int32_t *)t->slots.data;
     sampi_drop_entries(m);
-    if (!to) sampi_fault(m, SAMP_E_NOMEM);
-    if (!m->status) {
-        memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node] = 1;
-        for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
-        for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
-        sampi_move_nodes(m, &fresh, to, n);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_item *item = sampi_held_at(m, i);
+        if (item->state >= 0) item->state = ~sampi_lex_at(m, item->state)->node;
     }
-    if (m->status)
-        sampi_tree_free(&fresh);
-    else
-        sampi_sweep_states(m, &fresh, to);
-    SAMP_FREE(to);
+    sampi_mark_nodes(m, to);
+    sampi_move_nodes(m, to);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->state = ~to[~sampi_held_at(m, i)->state];
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
+    sampi_begin_states(m); /* there is room for one */
+    m->stateless = true;
+    while (t->slots.n > 64 && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
+    sampi_vec_trim(&t->slots, sizeof(sampi_node));
+    memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
+    sampi_tree_fill_slots(t);
 }
 
-/* What grows, in bytes, roughly. */
-static size_t sampi_matcher_bytes(const sampi_matcher *m)
+/* Give back room that is not needed any more, and what is only a table of the step under way. What leads back never
+   needs more items than there are. */
+static void sampi_trim(sampi_matcher *m)
 {
-    return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
-           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n + (size_t)m->classes.n) + m->n_bits +
-           (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
-           (size_t)m->tree.pool.n;
+    sampi_vec_free(&m->seen.slots);
+    sampi_vec_free(&m->joined.slots);
+    sampi_vec_free(&m->work);
+    sampi_vec_trim(&m->states, sizeof(sampi_lex));
+    sampi_vec_trim(&m->next, sizeof(int32_t));
+    sampi_vec_trim(&m->calls, sizeof(sampi_call));
+    sampi_vec_trim(&m->classes, sizeof(uint32_t));
+    sampi_vec_trim(&m->tree.nodes, sizeof(sampi_expr));
+    sampi_vec_trim(&m->tree.pool, 1);
+    sampi_vec_trim(&m->frames, sizeof(sampi_frame));
+    sampi_vec_trim(&m->edges, sizeof(sampi_edge));
+    sampi_vec_trim(&m->past, sizeof(sampi_item));
+    sampi_vec_trim(&m->past_n, sizeof(int32_t));
+    sampi_vec_trim(&m->history, sizeof(samp_token));
+    if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
-/* Before a call does its work: room for what it will make. */
-static int sampi_matcher_begin(sampi_matcher *m)
+/* The items of the text's place get their states again, if they have nodes. */
+static void sampi_find_states(sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        const int32_t state = sampi_item_at(m, i)->state;
+        if (state >= 0) continue;
+        const int32_t found = sampi_state_of(m, ~state);
+        if (!m->status) sampi_item_at(m, i)->state = found;
+    }
+    if (!m->status) m->stateless = false;
+}
+
+/* The place at the beginning of a text. */
+static void sampi_begin_text(sampi_matcher *m)
+{
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = 0;
+    sampi_begin_step(m);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_close(m, 0);
+    m->unborn = m->status != SAMP_OK;
+    m->n_now = m->unborn ? 0 : m->items.n;
+    if (!m->unborn) return;
+    m->frames.n = 1;
+    m->edges.n = m->items.n = 0;
+}
+
+/* Go back to between two calls, with as much room as there can be if all of it is wanted. */
+static void sampi_make_room(sampi_matcher *m, bool all)
 {
     m->status = SAMP_OK;
-    m->budget = m->max_steps;
+    m->held.full = false;
     m->work.n = 0;
     m->items.n = m->n_now;
-    const bool is_over = sampi_matcher_bytes(m) > m->max_bytes;
-    if (m->frames.n > 2 * m->live + 64 || is_over) sampi_sweep_frames(m);
-    if (!is_over || sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
-    sampi_sweep_nodes(m);
-    bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
-    if (is_full && m->past_n.n) { /* rather go on than be able to go back */
-        m->status = SAMP_OK;
-        m->past.n = m->past_n.n = 0;
-        sampi_sweep_frames(m);
-        sampi_sweep_nodes(m);
+    if (all) {
+        m->budget -= m->tree.nodes.n / 4 + m->frames.n / 4;
+        sampi_drop_entries(m);
     }
-    if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
-    return m->status;
+    if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    if (all) {
+        sampi_sweep_nodes(m);
+        sampi_trim(m);
+    }
+    if (m->held.bytes > m->held.most) {
+        m->held.full = true;
+        sampi_fault(m, SAMP_E_FULL);
+    }
+    if (m->stateless && !m->status) sampi_find_states(m);
+    if (m->unborn && !m->status) sampi_begin_text(m);
+}
+
+/* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
+   made again is forgotten; then the places before, for it is better to go on than to be able to go back. In the end
+   m->status says what came of it. All turns share the steps. */
+static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
+{
+    if (turn->n == 0) {
+        const bool all = m->held.bytes > m->held.most;
+        turn->n = all ? 2 : 1;
+        m->budget = m->max_steps;
+        sampi_make_room(m, all);
+        turn->before = sampi_mark(m);
+        if (!m->status) return true;
+    }
+    while (m->status == SAMP_E_FULL && m->held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
+        if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
+        sampi_drop(m, turn->before);
+        sampi_make_room(m, true);
+        turn->before = sampi_mark(m);
+        if (!m->status) return true;
+    }
+    return false;
 }
 
 /* ---- src/grammar/waiting.h ---- */
@@ -20948,8 +21163,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
                              uint8_t *tried, int32_t *slots)
 {
     const sampi_lazy *z = &m->lazy;
-    sampi_vec ways;
-    memset(&ways, 0, sizeof ways);
+    sampi_vec ways = sampi_vec_like(&m->work);
     memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
     bool matched = false;
     for (int32_t at_op = first; !matched && sampi_step(m);) {
@@ -20993,14 +21207,14 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
-    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->held, n_tried);
+    if (!tried) sampi_fault(m, SAMP_E_NOMEM);
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    SAMP_FREE(tried);
+    sampi_free_block(&m->held, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
@@ -21016,9 +21230,8 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
 /* Where the grammar begins in the text of all tokens so far, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
-    sampi_vec text;
+    sampi_vec text = sampi_vec_like(&m->work);
     size_t n;
-    memset(&text, 0, sizeof text);
     for (int32_t i = 0; i < m->history.n && !m->status; i++) {
         const uint8_t *bytes = sampi_piece(m, i, &n);
         void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
@@ -21114,7 +21327,10 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->status = SAMP_OK;
     m->items.n = m->n_now;
+    const size_t most = m->held.most;
+    m->held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
     if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->held.most = most;
     m->items.n = m->n_now;
     return m->status;
 }
@@ -21127,6 +21343,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     if (status) return status;
     if (to.tokens)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
+    if (to.tokens) m->stateless = true; /* those from before a sweep */
     m->items.n = m->n_now = to.n_now;
     m->past.n = to.items;
     m->past_n.n -= n;
@@ -21201,11 +21418,9 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
-static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+/* Go on behind a token, in a turn of sampi_matcher_accept. */
+static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    int status = sampi_matcher_begin(m);
-    if (status) return status;
     if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
@@ -21225,45 +21440,66 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
+/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+{
+    int status = SAMP_OK;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        status = sampi_accept_once(m, token);
+    return m->status ? m->status : status;
+}
+
 /* Is a token allowed? 1, 0 or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
-    int status = sampi_matcher_begin(m);
-    if (status || token < 0 || (uint32_t)token >= m->index->n_vocab) return status;
-    if (m->lazy.waiting) return 1;
-    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
-    sampi_level before = sampi_mark(m);
-    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
-    sampi_drop(m, before);
+    bool allowed = true;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
+        allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
+        if (m->lazy.waiting || !allowed) break;
+        sampi_level before = sampi_mark(m);
+        if (sampi_is_eog(m->index->vocab, token))
+            allowed = sampi_matcher_ends(m);
+        else
+            allowed = sampi_matcher_try(m, token, 0) < m->items.n;
+        sampi_drop(m, before);
+    }
     return m->status ? m->status : allowed;
 }
 
 /* To the beginning of a text. What has been made stays. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
-    m->status = SAMP_OK;
-    m->budget = m->max_steps;
-    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
+    m->history.n = m->n_now = m->past.n = m->past_n.n = 0;
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = 0;
     sampi_lazy_reset(&m->lazy);
-    m->frames.n = 1;
-    m->live = 1;
-    sampi_begin_step(m);
-    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0);
-    m->n_now = m->status ? 0 : m->items.n;
+    m->unborn = true;
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_matcher_turn(m, &turn);
     return m->status;
+}
+
+/* All arrays [n] of a matcher. */
+#define SAMPI_MATCHER_VECS 28
+static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
+{
+    sampi_tree *t = &m->tree;
+    sampi_lazy *z = &m->lazy;
+    sampi_vec *all[] = { &m->work,     &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
+                         &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
+                         &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
+                         &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
+                         &z->programs, &m->seen.slots, &m->joined.slots, &m->entry_slots };
+    memcpy(vecs, all, sizeof all);
 }
 
 static void sampi_matcher_free(sampi_matcher *m)
 {
+    sampi_vec *vecs[SAMPI_MATCHER_VECS];
     if (!m) return;
     sampi_drop_entries(m);
-    sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
-                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
-                         &m->history, &m->past,    &m->past_n, &m->classes };
-    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
-    sampi_lazy_free(&m->lazy);
+    sampi_matcher_vecs(m, &vecs);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
@@ -21272,7 +21508,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. */
+/* A matcher with all that never moves, and nothing in its arrays. Nothing is too much for it yet. */
 static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
@@ -21280,21 +21516,34 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     memset(m, 0, sizeof *m);
     m->index = index;
     m->grammar = grammar;
-    m->max_bytes = (size_t)1 << 26;
+    m->held.most = SIZE_MAX;
     m->max_steps = (int64_t)1 << 24;
+    sampi_hold(&m->held, sizeof *m);
+    sampi_vec *vecs[SAMPI_MATCHER_VECS];
+    sampi_matcher_vecs(m, &vecs);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->held;
     size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
-    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
-    m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->memo || !m->level || !m->plain || !m->bits) {
+    m->rule_frame = (int32_t *)sampi_hold_block(&m->held, (n_rules + 1) * sizeof *m->rule_frame);
+    m->level = (sampi_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->plain);
+    m->bits = (uint32_t *)sampi_hold_block(&m->held, (size_t)index->n_mask * 4 + 4);
+    if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
     }
     memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     return m;
+}
+
+/* The arrays of triggers, which come from elsewhere, are its own now. */
+static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
+{
+    m->lazy = *lazy;
+    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
+        vecs[i]->held = &m->held;
+        sampi_hold(&m->held, vecs[i]->size);
+    }
 }
 
 /* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
@@ -21322,6 +21571,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
@@ -21332,7 +21582,8 @@ static int sampi_matcher_make(sampi_matcher *m)
         if (text->c < 0) return SAMP_E_RANGE;
         sampi_mix(&m->named, (uint64_t)text->c);
     }
-    return sampi_matcher_reset(m);
+    const int status = sampi_matcher_reset(m);
+    return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
 /* As it is, without its entries: these come back. NULL: no memory. */
@@ -21340,10 +21591,11 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
     if (!m) return NULL;
-    m->max_bytes = from->max_bytes;
     m->max_steps = from->max_steps;
     m->named = from->named;
     m->n_now = from->n_now;
+    m->unborn = from->unborn;
+    m->stateless = from->stateless;
     m->live = from->live;
     m->mark = from->mark;
     m->tree = sampi_copy_tree(m, &from->tree);
@@ -21363,6 +21615,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
+    m->held.most = from->held.most;
     if (!m->status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -21399,8 +21652,7 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     bool any = false, beyond = !m->lazy.waiting;
     for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
     if (!beyond) return SAMP_OK;
-    int status = sampi_matcher_begin(m);
-    if (!status) status = sampi_matcher_mask(m, m->bits);
+    int status = sampi_matcher_mask(m, m->bits);
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -21444,7 +21696,7 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
-    if (m && lazy) m->lazy = *lazy;
+    if (m && lazy) sampi_matcher_adopt(m, lazy);
     if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
@@ -21509,8 +21761,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->max_bytes = max_bytes;
+    m->held.most = max_bytes;
     m->max_steps = max_steps;
+    if ((size_t)m->n_memo * sizeof *m->memo > max_bytes / 16) sampi_memo_free(m);
     return SAMP_OK;
 }
 
@@ -21519,8 +21772,7 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !bits) return SAMP_E_NULL;
-    if (m) status = sampi_matcher_begin(m);
-    return m && !status ? sampi_matcher_mask(m, bits) : status;
+    return m ? sampi_matcher_mask(m, bits) : status;
 }
 
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
@@ -21554,14 +21806,10 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+/* The bytes that must follow, in a turn of samp_grammar_forced. */
+static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
 {
     enum { MOST = 4096 }; /* a grammar may force text without end */
-    int status;
-    sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && size && !bytes) status = SAMP_E_NULL;
-    if (!status) status = sampi_matcher_begin(m);
-    if (status || m->lazy.waiting) return status;
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
@@ -21579,7 +21827,19 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
         for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
             goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
     sampi_drop(m, before);
-    return m->status ? m->status : goes_on ? whole : n;
+    return goes_on ? whole : n;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    int status;
+    int64_t n = 0;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_forced(m, bytes, size);
+    return m->status ? m->status : n;
 }
 
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
@@ -21700,11 +21960,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     while (*end) end = &(*end)->behind;
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->copies = copy;
+    if (fresh) fresh->held.most = m->held.most <= SIZE_MAX / 2 ? 2 * m->held.most : SIZE_MAX; /* arrays grow anew */
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
+    if (fresh) fresh->held.most = m->held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
@@ -21871,8 +22133,7 @@ enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
     SAMPI_SCHEMA_PREFIX = 4096,
-    SAMPI_SCHEMA_DERIVED = 1 << 23, /* steps of derivatives */
-    SAMPI_SCHEMA_BYTES = 1 << 26    /* half of what the tree may take by then */
+    SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -22839,15 +23100,12 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_matcher *m = &x->deriver;
     if (m->memo) return true;
-    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
-    if (!m->memo) return false;
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    m->held.most = SIZE_MAX;
     m->budget = SAMPI_SCHEMA_DERIVED;
-    m->max_bytes = SAMPI_SCHEMA_BYTES;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     x->bytes.n_classes = 256;
     m->grammar = &x->bytes;
-    return true;
+    return sampi_memo_make(m);
 }
 
 /* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */

@@ -77,7 +77,7 @@ static void test_tree_bounds(void **state)
     assert_true(sampi_tree_members(&t, &never, 1, a, SAMPI_NEVER, 0, 1) > a); /* a name that no value fits */
     assert_num(t.rules.n, n_rules);
     sampi_tree_free(&t);
-    sampi_vec full = { &t, INT32_MAX / 2, INT32_MAX / 2 };
+    sampi_vec full = { &t, INT32_MAX / 2, INT32_MAX / 2, 0, NULL };
     assert_null(sampi_vec_add(&full, 1, 1));
     assert_num(full.n, INT32_MAX / 2);
 }
@@ -306,7 +306,8 @@ static void test_byte_zero(void **state)
     } cases[] = {
         { SAMP_GRAMMAR_GBNF, "root ::= \"\\x00\" \"\\x00\" \"b\"", "3\0\0b", { 5, 1, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= \"a\" \"\\x00\" \"b\"", "3a\0b", { 10, 0, 0 } },
-        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00a]{2} \"b\"", "0", { 15, 9, 16 } },
+        { SAMP_GRAMMAR_GBNF, "root ::= [\\x00-a]{2} \"b\"", "0", { 8, 8, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= [^b] . \"b\"", "0", { 8, 24, 16 } },
         { SAMP_GRAMMAR_GBNF, "root ::= [^\\x00] \"b\"", "0", { 24, 16, 0 } },
         { SAMP_GRAMMAR_GBNF, "root ::= !<[3]> \"b\"", "0", { 18, 16, 0 } },
@@ -1462,6 +1463,76 @@ static void test_hostile_texts(void **state)
     check_hostile_text(SAMP_GRAMMAR_REGEX, copies("", "(a|b)*a(a|b){20}|", 50, "c"), 'a');
 }
 
+/* The text of n rules or definitions: %d is the number of each, %n that of the next one, %o that of another one. */
+static char *rules(const char *before, const char *text, int n, const char *after)
+{
+    size_t room = strlen(before) + (size_t)n * (strlen(text) + 20) + strlen(after) + 1, used = 0;
+    char *out = (char *)malloc(room);
+    assert_non_null(out);
+    used += (size_t)snprintf(out, room, "%s", before);
+    for (int i = 0; i < n; i++)
+        for (const char *p = text; *p; p++) {
+            if (*p == '%')
+                used += (size_t)snprintf(out + used, room - used, "%d",
+                                         *++p == 'd' ? i
+                                         : *p == 'n' ? i + 1
+                                                     : (i + 2) % n);
+            else
+                out[used++] = *p;
+        }
+    snprintf(out + used, room - used, "%s", after);
+    return out;
+}
+
+/* Read it, and go on by `byte` or what else is allowed, as far as it goes. What is held is never more than may be, but
+   for a twentieth: each block counts as it is asked for, also while something is copied to where there is more room. */
+static void check_held(samp_grammar_kind kind, char *text, uint8_t byte)
+{
+    for (size_t limit = (size_t)1 << 26; limit; limit = limit > 1 << 20 ? 1 << 20 : 0) {
+        size_t before = heap.held;
+        heap.peak = before;
+        samp_grammar *g = read_grammar(kind, text);
+        size_t reading = heap.peak - before;
+        heap.peak = before = heap.held;
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        assert_ok(samp_set_grammar_limits(s, limit, 1 << 24));
+        int status = SAMP_OK, n = 0;
+        for (; n < 30 && !status; n++) {
+            uint32_t bits[(N_VOCAB + 31) / 32];
+            status = samp_grammar_mask(s, bits);
+            samp_token token = byte;
+            for (int i = 0; i < 256 && !bit(bits, token); i++) token = (token + 1) % 256;
+            if (!status) status = samp_accept(s, token);
+        }
+        print_message("%.40s...: %zu read, %zu at most of %zu, %d tokens, %d\n", text, reading, heap.peak - before,
+                      limit, n, status);
+        if (reading > 40 * strlen(text) + 200000)
+            test_fail(__FILE__, __LINE__, "%.40s... takes %zu bytes to be read", text, reading);
+        if (heap.peak - before > limit + limit / 20)
+            test_fail(__FILE__, __LINE__, "%.40s... takes %zu bytes of %zu", text, heap.peak - before, limit);
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    free(text);
+}
+
+static void test_held(void **state)
+{
+    (void)state;
+    check_held(SAMP_GRAMMAR_GBNF, rules("root ::= r0\n", "r%d ::= r%n r%n | \"a\"\n", 60, "r60 ::= [a-z]\n"), 'a');
+    check_held(SAMP_GRAMMAR_GBNF, rules("root ::= r0\n", "r%d ::= r%n r%n\n", 60, "r60 ::= [a-z] | \"\"\n"), 'a');
+    check_held(SAMP_GRAMMAR_JSON_SCHEMA,
+               rules("{\"$ref\":\"#/$defs/d0\",\"$defs\":{",
+                     "\"d%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/d%n\"},{\"type\":\"array\",\"items\":{\"$ref\":"
+                     "\"#/$defs/d%o\"}}]},",
+                     60, "\"d60\":{\"type\":\"string\"}}}"),
+               '[');
+    check_held(SAMP_GRAMMAR_GBNF, copies("root ::= ", ".? ", 20000, "\n"), 'a');
+    check_held(SAMP_GRAMMAR_REGEX, copies("", "a?", 4000, ""), 'a');
+    check_held(SAMP_GRAMMAR_REGEX, copies("", "(((a?){1000}){1000}){1000}", 1, ""), 'a');
+    check_held(SAMP_GRAMMAR_GBNF, copies("root ::= ", "[^a]* [^b]* [^c]* ", 100, "\n"), 'x');
+}
+
 /* With hardly any memory the same masks: what is forgotten comes back. */
 static void test_limits(void **state)
 {
@@ -1550,7 +1621,7 @@ static void afflict(samp_sampler *s, hardship kind, int amount)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     if (kind == FEW_STEPS) m->max_steps = amount;
-    if (kind == LITTLE_ROOM) m->max_bytes = (size_t)amount * 300;
+    if (kind == LITTLE_ROOM) m->held.most = (size_t)amount * 300;
     if (kind == NO_BLOCK) heap.fail_at = amount;
 }
 
@@ -1558,7 +1629,7 @@ static void relieve(samp_sampler *s)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     m->max_steps = 1 << 24;
-    m->max_bytes = 1 << 26;
+    m->held.most = 1 << 26;
     heap.fail_at = 0;
 }
 
@@ -2054,29 +2125,90 @@ static void test_two_masks(void **state)
     samp_grammar_free(g);
 }
 
-/* As many bytes as may be held are not too many: what is made anew goes, the places that lead back stay. */
-static void test_full_to_the_byte(void **state)
+/* Where there is hardly room, what can be made anew goes first; then the places that lead back, before a call fails. */
+static void test_what_goes_first(void **state)
 {
     (void)state;
-    for (int less = 0; less < 2; less++) {
-        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    int found[3] = { 0 }; /* limits at which the mask fails; at which it does not, but there is no way back; or is */
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (size_t most = 10000; most < 100000; most += 500) {
         samp_sampler *s = samp_init_grammar(vocab_index, g);
         sampi_matcher *m = (sampi_matcher *)s->ctx;
         uint32_t bits[N_VOCAB / 32 + 1];
-        for (const char *p = "{\"a\""; *p; p++) assert_ok(samp_accept(s, (uint8_t)*p));
-        sampi_sweep_nodes(m);
-        m->max_bytes = sampi_matcher_bytes(m) - (size_t)less;
-        (void)samp_grammar_mask(s, bits); /* makes more */
-        assert_true(less || sampi_matcher_bytes(m) > m->max_bytes);
-        (void)samp_grammar_mask(s, bits);
-        assert_status(samp_rollback(s, 2), less ? SAMP_E_RANGE : SAMP_OK);
+        assert_ok(samp_set_rollback(s, 400));
+        for (int i = 0; i < 100; i++)
+            for (const char *p = "{\"a\":["; *p; p++) assert_ok(samp_accept(s, (uint8_t)*p));
+        m->held.most = most;
+        int status = samp_grammar_mask(s, bits);
+        if (status) assert_status(status, SAMP_E_FULL);
+        assert_true(status || m->held.bytes <= most);
+        int back = samp_rollback(s, 300);
+        if (back) assert_status(back, SAMP_E_RANGE);
+        found[status ? 0 : back ? 1 : 2]++;
+        assert_num(m->held.full, status != SAMP_OK);
         samp_free(s);
-        samp_grammar_free(g);
     }
+    print_message("full %d times, without a way back %d, with it %d\n", found[0], found[1], found[2]);
+    assert_true(found[0] && found[1] && found[2]);
+    samp_grammar_free(g);
 }
 
-/* A matcher at its limit goes on wherever a new one that has read the same text can: what it holds that leads nowhere
-   any more does not count. Its state is one that it loads. */
+/* Where a sampler's memory is full, a text begins as soon as there is room for it. */
+static void test_reset_when_full(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    uint32_t bits[2][N_VOCAB / 32 + 1];
+    assert_ok(samp_grammar_mask(s, bits[0]));
+    m->held.most = 3000;
+    sampi_sweep_nodes(m);
+    samp_reset(s);
+    assert_status(samp_grammar_mask(s, bits[1]), SAMP_E_FULL);
+    assert_status(samp_accept(s, '{'), SAMP_E_FULL);
+    assert_num(samp_grammar_is_complete(s), 0);
+    samp_sampler *copy = samp_clone(s);
+    assert_ok(samp_set_grammar_limits(s, 1 << 20, 1 << 20));
+    assert_ok(samp_grammar_mask(s, bits[1]));
+    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    assert_status(samp_grammar_mask(copy, bits[1]), SAMP_E_FULL);
+    assert_ok(samp_set_grammar_limits(copy, 1 << 20, 1 << 20));
+    assert_ok(samp_grammar_mask(copy, bits[1]));
+    assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+    samp_free(copy);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+/* A set of pairs is empty whenever it is emptied, however often that has been. */
+static void test_many_rounds(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    samp_sampler *s[2] = { samp_init_grammar(vocab_index, g), samp_init_grammar(vocab_index, g) };
+    sampi_matcher *m = (sampi_matcher *)s[1]->ctx;
+    for (int i = 0; i < 3; i++) { /* pairs of the first rounds are there when these come again */
+        for (const char *p = "{\"a\":[1,{\"b\":\"c"; *p; p++) {
+            uint32_t bits[2][N_VOCAB / 32 + 1];
+            for (int k = 0; k < 2; k++) {
+                assert_ok(samp_grammar_mask(s[k], bits[k]));
+                assert_ok(samp_accept(s[k], (uint8_t)*p));
+            }
+            assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+        }
+        m->seen.round = m->joined.round = INT32_MAX - 1;
+        samp_reset(s[0]);
+        samp_reset(s[1]);
+    }
+    assert_true(m->seen.round > 0 && m->joined.round > 0);
+    samp_free(s[0]);
+    samp_free(s[1]);
+    samp_grammar_free(g);
+}
+
+/* A matcher at its limit goes on wherever a new one that has read the same text can, with some room left for an array
+   that grows: what it holds that leads nowhere any more does not count. Its state is one that it loads. */
 static void test_full_goes_on(void **state)
 {
     (void)state;
@@ -2110,7 +2242,7 @@ static void test_full_goes_on(void **state)
             assert_status(status, SAMP_E_FULL);
             n_full++;
             samp_sampler *other = samp_init_grammar(vocab_index, g);
-            assert_ok(samp_set_grammar_limits(other, 1 << 16, 1 << 20));
+            ((sampi_matcher *)other->ctx)->held.most = 3 << 14;
             for (int i = 0; i < n && !fresh; i++) fresh = samp_accept(other, text[i]);
             if (!fresh) fresh = samp_grammar_mask(other, bits);
             n_stuck += !fresh;
@@ -2209,7 +2341,7 @@ static void test_no_second_mask(void **state)
         logits[256 + 22] = 90.0f; /* "xxx" */
         assert_ok(samp_reserve(chain, N_VOCAB));
         memset(m->bits, 0, N_MASK * 4);
-        m->max_bytes = sampi_matcher_bytes(m); /* what the trigger makes is more, and goes before the mask */
+        m->held.most = m->held.bytes + 3000; /* what the trigger makes is soon too much, and goes */
         heap.fail_at = fail;
         samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
         bool failed = heap.fail_at == 0;
@@ -2916,6 +3048,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sample_and_check),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_hostile_texts),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_hardship),
@@ -2925,9 +3058,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_beyond_vocabulary),
         cmocka_unit_test(test_waits_beyond),
         cmocka_unit_test(test_two_masks),
-        cmocka_unit_test(test_full_to_the_byte),
         cmocka_unit_test(test_full_goes_on),
         cmocka_unit_test(test_loads_full),
+        cmocka_unit_test(test_what_goes_first),
+        cmocka_unit_test(test_reset_when_full),
+        cmocka_unit_test(test_many_rounds),
         cmocka_unit_test(test_sample_fails),
         cmocka_unit_test(test_no_second_mask),
         cmocka_unit_test(test_one_refuses),
@@ -2943,6 +3078,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_saved),
         cmocka_unit_test(test_verify),
     };
+    heap.sizes = true;
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

@@ -255,6 +255,7 @@ static void use_request(job *j)
 {
     samp_settings *settings = samp_settings_new();
     samp_request request;
+    if (settings) (void)samp_settings_set(settings, "n_vocab", "128256", NULL);
     j->status = settings ? samp_settings_from(settings, (samp_peer)j->kind, j->t->bytes, NULL, &request)
                          : SAMP_E_NOMEM;
     samp_settings_free(settings);
@@ -263,6 +264,13 @@ static void use_request(job *j)
 static void test_requests(void **state)
 {
     (void)state;
+    check("names of one token", use_request, text_of("{\"logit_bias\":{\"0\":1", ",\" %D\":1e-300", 128000, "}}"),
+          SAMP_PEER_VLLM);
+    check("zeros before", use_request, text_nested("{\"logit_bias\":{\"", "0", 4000000, "1", "", "\":1}}"),
+          SAMP_PEER_VLLM);
+    check("samplers of no name", use_request, text_of("{\"samplers\":[\"\"", ",\"\"", 1000000, "]}"),
+          SAMP_PEER_LLAMA_SERVER);
+    check("tools", use_request, text_of("{\"tools\":[0", ",{\"function\":{}}", 200000, "]}"), SAMP_PEER_VLLM);
     for (int peer = 0; peer < 5; peer++) {
         check("brackets", use_request, text_of("{\"a\":", "[", 1000000, ""), peer);
         check("braces", use_request, text_nested("{\"a\":", "{\"a\":", 200, "1", "}", "}"), peer);
