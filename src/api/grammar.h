@@ -15,7 +15,7 @@ typedef struct samp_grammar samp_grammar;
      text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
               <text>, ! before them; a rule may recur in any place. Byte 0 may come only where a literal or a class
-              names it (\x00; not in [^a] or .), which llama.cpp never allows.
+              has it by itself (\x00; not in a range, [^a] or .), which llama.cpp never allows.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
@@ -116,9 +116,11 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
-   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
-   first, and made again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that
-   needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
+   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). All of its blocks count, also
+   while one is copied to a larger one: so a single array has less than half of it. To make a sampler may take more, if
+   the grammar itself does; to load a state takes up to twice as much besides. What is held is forgotten first, and made
+   again when it is needed, but for what samp_rollback goes back to: that is gone then. A call that needs more at once
+   is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's
    sampler). */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 

@@ -45,52 +45,71 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
     return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
 }
 
-/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
-   its rule then. Without memory all stay. */
+/* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
+static bool sampi_mark_frames(sampi_matcher *m)
+{
+    m->work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    if (!sampi_vec_add(&m->work, sizeof(int32_t), m->frames.n)) return false;
+    int32_t *todo = (int32_t *)m->work.data, n = 0;
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
+        if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
+        frame->rule = ~frame->rule;
+        todo[n++] = sampi_held_at(m, i)->frame;
+    }
+    while (n > 0)
+        for (int32_t e = sampi_frame_at(m, todo[--n])->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+            const int32_t f = sampi_edge_at(m, e)->frame;
+            if (f == 0 || sampi_frame_at(m, f)->rule < 0) continue;
+            sampi_frame_at(m, f)->rule = ~sampi_frame_at(m, f)->rule;
+            todo[n++] = f;
+        }
+    return true;
+}
+
+/* The edges of a frame that stays, which is now number `frame`: in place of the next one each gets -2 - its frame. The
+   next one of this kind has number n_edges. */
+static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
+{
+    for (int32_t e = first; e >= 0;) {
+        const int32_t next = sampi_edge_at(m, e)->next;
+        sampi_edge_at(m, e)->next = -2 - frame;
+        e = next;
+    }
+}
+
+/* Frames that an item can get back to stay, in order; the others go, and so do edges. All that is in place. Only
+   between two steps: no frame is looked up by its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
-    int32_t n = m->frames.n, kept = 1, n_edges = 0;
-    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to); /* first: 1 if it stays; then its new number */
-    sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
-    if (to && edges) {
-        memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_held_at(m, i)->frame] = 1;
-        m->work.n = 0; /* frames whose edges are to be followed */
-        for (int32_t i = 1; i < n; i++)
-            if (to[i]) sampi_work_push(m, i);
-        while (m->work.n > 0 && !m->status)
-            for (int32_t e = sampi_frame_at(m, sampi_work_pop(m))->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
-                int32_t f = sampi_edge_at(m, e)->frame;
-                if (f > 0 && !to[f]) {
-                    to[f] = 1;
-                    sampi_work_push(m, f);
-                }
-            }
-        for (int32_t i = 1; i < n && !m->status; i++)
-            if (to[i]) to[i] = kept++;
+    int32_t kept = 1, n_edges = 0;
+    const bool was_full = m->held.full, marked = sampi_mark_frames(m);
+    m->held.full = was_full;
+    int32_t *to = (int32_t *)m->work.data;
+    m->work.n = 0;
+    if (!marked) return;
+    to[0] = 0;
+    for (int32_t i = 1; i < m->frames.n; i++) {
+        sampi_frame frame = *sampi_frame_at(m, i);
+        if (frame.rule >= 0) continue;
+        sampi_claim_edges(m, kept, frame.edge);
+        frame.rule = ~frame.rule;
+        frame.edge = -1;
+        to[i] = kept;
+        *sampi_frame_at(m, kept++) = frame;
     }
-    if (to && edges && !m->status) {
-        to[0] = 0;
-        for (int32_t i = 1; i < n; i++) {
-            if (!to[i]) continue;
-            sampi_frame frame = *sampi_frame_at(m, i);
-            int32_t first = n_edges;
-            for (int32_t e = frame.edge; e >= 0; e = sampi_edge_at(m, e)->next) {
-                edges[n_edges] = *sampi_edge_at(m, e);
-                edges[n_edges].frame = to[edges[n_edges].frame];
-                edges[n_edges].next = sampi_edge_at(m, e)->next < 0 ? -1 : n_edges + 1;
-                n_edges++;
-            }
-            frame.edge = n_edges > first ? first : -1;
-            *sampi_frame_at(m, to[i]) = frame;
-        }
-        for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
-        if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
-        m->edges.n = n_edges;
-        m->frames.n = m->live = kept;
+    for (int32_t e = 0; e < m->edges.n; e++) {
+        sampi_edge edge = *sampi_edge_at(m, e);
+        if (edge.next >= -1) continue; /* of a frame that goes */
+        sampi_frame *frame = sampi_frame_at(m, -2 - edge.next);
+        edge.frame = to[edge.frame];
+        edge.next = frame->edge;
+        frame->edge = n_edges;
+        *sampi_edge_at(m, n_edges++) = edge;
     }
-    SAMP_FREE(to);
-    SAMP_FREE(edges);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
+    m->edges.n = n_edges;
+    m->frames.n = m->live = kept;
 }
 
 /* A copy of the array; an empty one if there is no memory, and the fault is told. */
@@ -98,8 +117,14 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    void *room = from->n ? sampi_more(m, &vec, width, from->n) : NULL;
-    if (room) memcpy(room, from->data, (size_t)from->n * width);
+    vec.held = &m->held;
+    if (from->n == 0) return vec;
+    if (!sampi_vec_move(&vec, width, from->n)) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return vec;
+    }
+    memcpy(vec.data, from->data, (size_t)from->n * width);
+    vec.n = from->n;
     return vec;
 }
 
@@ -118,16 +143,18 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
 /* Forget the entries. */
 static void sampi_drop_entries(sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->entries.n; i++) SAMP_FREE(sampi_entry_at(m, i)->bits);
-    m->entries.n = m->tokens.n = m->places.n = 0;
+    for (int32_t i = 0; i < m->entries.n; i++)
+        sampi_free_block(&m->held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
+    sampi_vec_free(&m->entries);
+    sampi_vec_free(&m->tokens);
+    sampi_vec_free(&m->places);
     sampi_vec_free(&m->entry_slots);
-    m->n_bits = 0;
 }
 
 /* States, of which there are none: the dead one. */
 static void sampi_begin_states(sampi_matcher *m)
 {
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    if (m->memo) memset(m->memo, 0xff, (size_t)m->n_memo * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
     if (dead) memset(dead, 0, sizeof *dead);
@@ -142,103 +169,162 @@ static int sampi_node_parts(int kind)
     return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
-/* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
-   to [i] is the new number of node i. Those of the grammar are there. */
-static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, int32_t n)
+/* Mark in `to` [nodes] (1; else 0) what is needed: the nodes of held items, of edges, and their parts. The grammar's
+   own stay in any case. */
+static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
 {
-    const int32_t own = m->grammar->tree.nodes.n;
-    for (int32_t i = n - 1; i >= own; i--) {
+    const int32_t n = m->tree.nodes.n, own = m->grammar->tree.nodes.n;
+    memset(to, 0, (size_t)n * sizeof *to);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
+    for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
+    for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
         const sampi_expr *e = sampi_at(&m->tree, i);
         if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
         if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
     }
-    for (int32_t i = 0; i < n; i++) {
-        sampi_expr e = *sampi_at(&m->tree, i);
-        if (i < own) to[i] = i;
+}
+
+/* Move the nodes that are marked to the front, in order, and the bytes that they have in the pool. to [i] is then the
+   new number of node i. */
+static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
+{
+    sampi_tree *t = &m->tree;
+    const int32_t own = m->grammar->tree.nodes.n;
+    int32_t n = own, n_pool = m->grammar->tree.pool.n;
+    for (int32_t i = 0; i < t->nodes.n; i++) {
+        sampi_expr e = *sampi_at(t, i);
+        if (i < own) sampi_at(t, to[i] = i)->state = 0;
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
-                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
-                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        if (e.kind == SAMPI_NODE_SEEN) {
+            memmove((uint8_t *)t->pool.data + n_pool, sampi_bytes_at(t, e.a), (size_t)e.b);
+            e.a = n_pool;
+            n_pool += e.b;
+        }
+        e.state = 0;
+        *sampi_at(t, to[i] = n++) = e;
     }
+    t->nodes.n = n;
+    t->pool.n = n_pool;
 }
 
-/* The states of the held items, made anew in the fresh tree; until all are there, nothing of the old ones is gone: a
-   fault on the way leaves the matcher as it was. to [n_nodes + n_held]: new numbers of nodes, and room. */
-static void sampi_sweep_states(sampi_matcher *m, const sampi_tree *fresh, int32_t *to)
-{
-    sampi_matcher old = *m;
-    sampi_vec *now[] = { &m->states, &m->next, &m->calls, &m->classes };
-    sampi_vec *before[] = { &old.states, &old.next, &old.calls, &old.classes };
-    int32_t *held = to + old.tree.nodes.n, n_held = sampi_n_held(m);
-    m->tree = *fresh;
-    for (int i = 0; i < 4; i++) memset(now[i], 0, sizeof *now[i]);
-    sampi_begin_states(m);
-    for (int32_t i = 0; i < n_held; i++)
-        held[i] = sampi_state_of(m, to[sampi_lex_at(&old, sampi_held_at(m, i)->state)->node]);
-    sampi_tree_free(m->status ? &m->tree : &old.tree);
-    for (int i = 0; i < 4; i++) sampi_vec_free(m->status ? now[i] : before[i]);
-    if (m->status) {
-        m->tree = old.tree;
-        for (int i = 0; i < 4; i++) *now[i] = *before[i];
-        memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
-        return;
-    }
-    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < n_held; i++) sampi_held_at(m, i)->state = held[i];
-}
-
-/* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
+/* Forget all that can be made again: entries, states, and the nodes that nobody needs. It takes no room: the table of
+   nodes serves for their new numbers, and is then filled anew. Held items have their nodes now, until sampi_find_states
+   finds what they need of the states. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
-    int32_t n = m->tree.nodes.n;
-    int32_t *to = (int32_t *)SAMP_MALLOC(((size_t)n + (size_t)sampi_n_held(m)) * sizeof *to);
-    sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_tree *t = &m->tree;
+    int32_t *to = (int32_t *)t->slots.data;
     sampi_drop_entries(m);
-    if (!to) sampi_fault(m, SAMP_E_NOMEM);
-    if (!m->status) {
-        memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node] = 1;
-        for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
-        for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
-        sampi_move_nodes(m, &fresh, to, n);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) {
+        sampi_item *item = sampi_held_at(m, i);
+        if (item->state >= 0) item->state = ~sampi_lex_at(m, item->state)->node;
     }
-    if (m->status)
-        sampi_tree_free(&fresh);
-    else
-        sampi_sweep_states(m, &fresh, to);
-    SAMP_FREE(to);
+    sampi_mark_nodes(m, to);
+    sampi_move_nodes(m, to);
+    for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->state = ~to[~sampi_held_at(m, i)->state];
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
+    sampi_begin_states(m); /* there is room for one */
+    m->stateless = true;
+    while (t->slots.n > 64 && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
+    sampi_vec_trim(&t->slots, sizeof(sampi_node));
+    memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
+    sampi_tree_fill_slots(t);
 }
 
-/* What grows, in bytes, roughly. */
-static size_t sampi_matcher_bytes(const sampi_matcher *m)
+/* Give back room that is not needed any more, and what is only a table of the step under way. What leads back never
+   needs more items than there are. */
+static void sampi_trim(sampi_matcher *m)
 {
-    return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
-           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n + (size_t)m->classes.n) + m->n_bits +
-           (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
-           (size_t)m->tree.pool.n;
+    sampi_vec_free(&m->seen.slots);
+    sampi_vec_free(&m->joined.slots);
+    sampi_vec_free(&m->work);
+    sampi_vec_trim(&m->states, sizeof(sampi_lex));
+    sampi_vec_trim(&m->next, sizeof(int32_t));
+    sampi_vec_trim(&m->calls, sizeof(sampi_call));
+    sampi_vec_trim(&m->classes, sizeof(uint32_t));
+    sampi_vec_trim(&m->tree.nodes, sizeof(sampi_expr));
+    sampi_vec_trim(&m->tree.pool, 1);
+    sampi_vec_trim(&m->frames, sizeof(sampi_frame));
+    sampi_vec_trim(&m->edges, sizeof(sampi_edge));
+    sampi_vec_trim(&m->past, sizeof(sampi_item));
+    sampi_vec_trim(&m->past_n, sizeof(int32_t));
+    sampi_vec_trim(&m->history, sizeof(samp_token));
+    if (m->past.n == 0) sampi_vec_trim(&m->items, sizeof(sampi_item));
 }
 
-/* Before a call does its work: room for what it will make. */
-static int sampi_matcher_begin(sampi_matcher *m)
+/* The items of the text's place get their states again, if they have nodes. */
+static void sampi_find_states(sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        const int32_t state = sampi_item_at(m, i)->state;
+        if (state >= 0) continue;
+        const int32_t found = sampi_state_of(m, ~state);
+        if (!m->status) sampi_item_at(m, i)->state = found;
+    }
+    if (!m->status) m->stateless = false;
+}
+
+/* The place at the beginning of a text. */
+static void sampi_begin_text(sampi_matcher *m)
+{
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = 0;
+    sampi_begin_step(m);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_close(m, 0);
+    m->unborn = m->status != SAMP_OK;
+    m->n_now = m->unborn ? 0 : m->items.n;
+    if (!m->unborn) return;
+    m->frames.n = 1;
+    m->edges.n = m->items.n = 0;
+}
+
+/* Go back to between two calls, with as much room as there can be if all of it is wanted. */
+static void sampi_make_room(sampi_matcher *m, bool all)
 {
     m->status = SAMP_OK;
-    m->budget = m->max_steps;
+    m->held.full = false;
     m->work.n = 0;
     m->items.n = m->n_now;
-    const bool is_over = sampi_matcher_bytes(m) > m->max_bytes;
-    if (m->frames.n > 2 * m->live + 64 || is_over) sampi_sweep_frames(m);
-    if (!is_over || sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
-    sampi_sweep_nodes(m);
-    bool is_full = m->status == SAMP_E_FULL || (!m->status && sampi_matcher_bytes(m) > m->max_bytes);
-    if (is_full && m->past_n.n) { /* rather go on than be able to go back */
-        m->status = SAMP_OK;
-        m->past.n = m->past_n.n = 0;
-        sampi_sweep_frames(m);
-        sampi_sweep_nodes(m);
+    if (all) {
+        m->budget -= m->tree.nodes.n / 4 + m->frames.n / 4;
+        sampi_drop_entries(m);
     }
-    if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
-    return m->status;
+    if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    if (all) {
+        sampi_sweep_nodes(m);
+        sampi_trim(m);
+    }
+    if (m->held.bytes > m->held.most) {
+        m->held.full = true;
+        sampi_fault(m, SAMP_E_FULL);
+    }
+    if (m->stateless && !m->status) sampi_find_states(m);
+    if (m->unborn && !m->status) sampi_begin_text(m);
+}
+
+/* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
+   made again is forgotten; then the places before, for it is better to go on than to be able to go back. In the end
+   m->status says what came of it. All turns share the steps. */
+static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
+{
+    if (turn->n == 0) {
+        const bool all = m->held.bytes > m->held.most;
+        turn->n = all ? 2 : 1;
+        m->budget = m->max_steps;
+        sampi_make_room(m, all);
+        turn->before = sampi_mark(m);
+        if (!m->status) return true;
+    }
+    while (m->status == SAMP_E_FULL && m->held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
+        if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
+        sampi_drop(m, turn->before);
+        sampi_make_room(m, true);
+        turn->before = sampi_mark(m);
+        if (!m->status) return true;
+    }
+    return false;
 }

@@ -243,7 +243,27 @@ static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node
 
 static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)m->n_memo - 1)];
+}
+
+/* An empty memo: as much as there is room for in a small part of what may be held. */
+static bool sampi_memo_make(sampi_matcher *m)
+{
+    int32_t n = SAMPI_MEMO;
+    while (n > 64 && (size_t)n * sizeof *m->memo > m->held.most / 16) n /= 2;
+    m->memo = (sampi_memo *)sampi_hold_block(&m->held, (size_t)n * sizeof *m->memo);
+    if (!m->memo) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return false;
+    }
+    memset(m->memo, 0xff, (size_t)n * sizeof *m->memo);
+    m->n_memo = n;
+    return true;
+}
+static void sampi_memo_free(sampi_matcher *m)
+{
+    sampi_free_block(&m->held, m->memo, (size_t)m->n_memo * sizeof *m->memo);
+    m->memo = NULL;
 }
 
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
@@ -255,6 +275,7 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     const int32_t bottom = m->work.n;
     sampi_deriving d = { -1, -1, -1, bottom };
     int32_t depth = 0;
+    if (!m->memo && !sampi_memo_make(m)) return SAMPI_NEVER;
     for (;;) { /* n is to be derived: for d, if that has begun */
         const sampi_memo *memo = sampi_memo_of(m, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;

@@ -168,8 +168,7 @@ static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t
 static bool sampi_entry_room(sampi_matcher *m)
 {
     if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
-    sampi_vec slots;
-    memset(&slots, 0, sizeof slots);
+    sampi_vec slots = sampi_vec_like(&m->entry_slots);
     int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
     if (!sampi_more(m, &slots, 4, n)) return false;
     memset(slots.data, 0xff, (size_t)n * 4);
@@ -225,8 +224,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     sampi_entry_fill(m, &entry);
     sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
     if (!room) {
-        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
-        SAMP_FREE(entry.bits);
+        sampi_free_block(&m->held, entry.bits, m->index->n_mask * (size_t)4);
         return -1;
     }
     *room = entry;
@@ -290,10 +288,12 @@ static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bi
 
 static bool sampi_matcher_ends(const sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now; i++)
-        if (sampi_item_at(m, i)->frame == 0 &&
-            (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_ENDS))
+    for (int32_t i = 0; i < m->n_now; i++) {
+        const sampi_item item = *sampi_item_at(m, i);
+        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
+                                               : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
             return true;
+    }
     return false;
 }
 
@@ -318,21 +318,25 @@ static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
     sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
 }
 
-/* The mask of the text's place. */
-static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+/* A call that begins, and may do its work once more behind a sweep: sampi_matcher_turn. */
+typedef struct sampi_turn {
+    int n; /* turns so far */
+    sampi_level before;
+} sampi_turn;
+static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn);
+
+/* The mask of the text's place. By entries, or if these take too many steps, by a walk. */
+static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
-    sampi_level here = sampi_mark(m);
-    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
-    if (m->lazy.waiting) {
-        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
-        return SAMP_OK;
-    }
-    m->budget = m->max_steps / 8;
+    const sampi_level here = sampi_mark(m);
+    const int64_t rest = m->budget - m->budget / 8;
+    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->budget -= rest;
     sampi_mask_items(m, bits);
-    if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
+    m->budget = (m->budget > 0 ? m->budget : 0) + rest;
+    if (m->status == SAMP_E_FULL && !m->held.full) {
         m->status = SAMP_OK;
-        m->budget = m->max_steps;
         m->work.n = 0;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
@@ -344,5 +348,16 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
             bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
+}
+
+static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    if (m->lazy.waiting) {
+        memset(bits, 0xff, (size_t)m->index->n_mask * 4);
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
+    while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
     return m->status;
 }

@@ -57,7 +57,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
 }
 
 /* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. Byte 0 is in a class only if
-   that names it, so [^..] and . have it not: llama.cpp never lets it come. */
+   that names it by itself, so ranges, [^..] and . have it not: llama.cpp never lets it come. */
 static sampi_node sampi_gbnf_class(sampi_reader *r)
 {
     int32_t first = r->parts.n;
@@ -70,6 +70,7 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
             hi = sampi_gbnf_char(r);
             if (hi < 0) return (sampi_node)hi;
         }
+        if (lo == 0 && hi > 0 && !negated) lo = 1;
         if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }

@@ -54,7 +54,10 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
     }
     m->status = SAMP_OK;
     m->items.n = m->n_now;
+    const size_t most = m->held.most;
+    m->held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
     if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->held.most = most;
     m->items.n = m->n_now;
     return m->status;
 }
@@ -67,6 +70,7 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
     if (status) return status;
     if (to.tokens)
         memcpy(m->items.data, (const sampi_item *)m->past.data + to.items, (size_t)to.n_now * sizeof(sampi_item));
+    if (to.tokens) m->stateless = true; /* those from before a sweep */
     m->items.n = m->n_now = to.n_now;
     m->past.n = to.items;
     m->past_n.n -= n;

@@ -86,12 +86,11 @@ static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i 
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    entry->bits = (uint32_t *)sampi_hold_block(&m->held, size);
     if (!entry->bits) {
         sampi_fault(m, SAMP_E_NOMEM);
         return;
     }
-    m->n_bits += size;
     memset(entry->bits, 0, size);
     for (int32_t i = entry->token; i < m->tokens.n; i++)
         sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);

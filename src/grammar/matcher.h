@@ -16,8 +16,9 @@
    there.
 
    MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
-   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back
-   when they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+   frames that nobody can return to are dropped. What does not fit is not asked for: the call under way gives up, all
+   states and entries go (sampi_sweep_nodes; they come back when they are needed), and it tries once more. Nodes of the
+   grammar itself are the first in the matcher's tree, and stay. */
 
 enum {
     SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
@@ -55,7 +56,7 @@ typedef struct sampi_edge {
     int32_t member, frame, next; /* member: as in a call */
 } sampi_edge;
 typedef struct sampi_item {
-    int32_t state, frame;
+    int32_t state, frame; /* state below 0: of node ~state, since the states have gone (sampi_find_states) */
 } sampi_item;
 
 /* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
@@ -95,7 +96,7 @@ typedef struct sampi_memo {
 } sampi_memo;
 
 #ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered: a power of two */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
 #endif
 
 typedef struct sampi_matcher {
@@ -120,21 +121,23 @@ typedef struct sampi_matcher {
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;         /* [SAMPI_MEMO] */
-    sampi_level *level;       /* [SAMPI_MAX_PIECE + 1] */
-    sampi_plain_level *plain; /* [SAMPI_MAX_PIECE + 1]: on the stack they would take most of a small one */
+    sampi_memo *memo;         /* [n_memo] made when it is needed */
+    sampi_level *level;       /* [index->deepest + 1] */
+    sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
     uint32_t *bits;           /* a mask, for apply */
-    int32_t n_now, base;      /* base: frames from there on are of the step under way */
-    int32_t live;             /* frames that were left when they were last looked through */
-    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
-    int32_t mark;             /* of its last call */
-    bool ended;               /* the step under way has an item that ends the outermost frame */
-    int status;               /* what went wrong in the call under way */
-    int64_t budget;           /* steps that it may still take */
-    size_t max_bytes;
+    int32_t n_memo;
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    bool stateless;      /* some items have nodes instead of states */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    bool unborn;         /* there was no room for the beginning of a text */
+    int status;          /* what went wrong in the call under way */
+    int64_t budget;      /* steps that it may still take */
     int64_t max_steps;
-    size_t n_bits;                /* bytes of all entries' bits */
     uint64_t named;               /* made of the tokens that the grammar has by their text */
+    sampi_held held;              /* all that is its own, but for the sampler */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -147,7 +150,7 @@ static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (
 /* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
 static void sampi_fault(sampi_matcher *m, int status)
 {
-    if (!m->status) m->status = status;
+    if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
 }
 static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
 {
@@ -162,19 +165,20 @@ static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t 
     return room;
 }
 
-static size_t sampi_matcher_bytes(const sampi_matcher *m);
-
-/* One step of work; false if there have been too many, or if they have made too much. */
+/* One step of work; false if there have been too many. */
 static bool sampi_step(sampi_matcher *m)
 {
-    if (--m->budget < 0 || ((m->budget & 1023) == 0 && sampi_matcher_bytes(m) > 2 * m->max_bytes))
-        sampi_fault(m, SAMP_E_FULL);
+    if (--m->budget < 0) sampi_fault(m, SAMP_E_FULL);
     return !m->status;
 }
 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
     p->n = 0;
+    if (p->round == INT32_MAX) { /* begin to count anew, without what is left of the old rounds */
+        if (p->slots.n) memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->round = 0;
+    }
     p->round++;
 }
 
@@ -183,7 +187,7 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
 {
     if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
         sampi_vec old = p->slots;
-        memset(&p->slots, 0, sizeof p->slots);
+        p->slots = sampi_vec_like(&old);
         if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;

@@ -19,11 +19,9 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
     return first;
 }
 
-/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
-static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+/* Go on behind a token, in a turn of sampi_matcher_accept. */
+static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    int status = sampi_matcher_begin(m);
-    if (status) return status;
     if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
@@ -43,45 +41,66 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     return SAMP_OK;
 }
 
+/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+{
+    int status = SAMP_OK;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        status = sampi_accept_once(m, token);
+    return m->status ? m->status : status;
+}
+
 /* Is a token allowed? 1, 0 or a status. */
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
-    int status = sampi_matcher_begin(m);
-    if (status || token < 0 || (uint32_t)token >= m->index->n_vocab) return status;
-    if (m->lazy.waiting) return 1;
-    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
-    sampi_level before = sampi_mark(m);
-    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
-    sampi_drop(m, before);
+    bool allowed = true;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);) {
+        allowed = token >= 0 && (uint32_t)token < m->index->n_vocab;
+        if (m->lazy.waiting || !allowed) break;
+        sampi_level before = sampi_mark(m);
+        if (sampi_is_eog(m->index->vocab, token))
+            allowed = sampi_matcher_ends(m);
+        else
+            allowed = sampi_matcher_try(m, token, 0) < m->items.n;
+        sampi_drop(m, before);
+    }
     return m->status ? m->status : allowed;
 }
 
 /* To the beginning of a text. What has been made stays. */
 static int sampi_matcher_reset(sampi_matcher *m)
 {
-    m->status = SAMP_OK;
-    m->budget = m->max_steps;
-    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
+    m->history.n = m->n_now = m->past.n = m->past_n.n = 0;
+    m->frames.n = m->live = 1;
+    m->edges.n = m->items.n = 0;
     sampi_lazy_reset(&m->lazy);
-    m->frames.n = 1;
-    m->live = 1;
-    sampi_begin_step(m);
-    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0);
-    m->n_now = m->status ? 0 : m->items.n;
+    m->unborn = true;
+    sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
+    sampi_matcher_turn(m, &turn);
     return m->status;
+}
+
+/* All arrays [n] of a matcher. */
+#define SAMPI_MATCHER_VECS 28
+static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
+{
+    sampi_tree *t = &m->tree;
+    sampi_lazy *z = &m->lazy;
+    sampi_vec *all[] = { &m->work,     &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
+                         &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
+                         &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
+                         &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
+                         &z->programs, &m->seen.slots, &m->joined.slots, &m->entry_slots };
+    memcpy(vecs, all, sizeof all);
 }
 
 static void sampi_matcher_free(sampi_matcher *m)
 {
+    sampi_vec *vecs[SAMPI_MATCHER_VECS];
     if (!m) return;
     sampi_drop_entries(m);
-    sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
-                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
-                         &m->history, &m->past,    &m->past_n, &m->classes };
-    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
-    sampi_lazy_free(&m->lazy);
+    sampi_matcher_vecs(m, &vecs);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
@@ -90,7 +109,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     SAMP_FREE(m);
 }
 
-/* A matcher with all that never moves, and nothing in its arrays. */
+/* A matcher with all that never moves, and nothing in its arrays. Nothing is too much for it yet. */
 static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
 {
     sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
@@ -98,21 +117,34 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     memset(m, 0, sizeof *m);
     m->index = index;
     m->grammar = grammar;
-    m->max_bytes = (size_t)1 << 26;
+    m->held.most = SIZE_MAX;
     m->max_steps = (int64_t)1 << 24;
+    sampi_hold(&m->held, sizeof *m);
+    sampi_vec *vecs[SAMPI_MATCHER_VECS];
+    sampi_matcher_vecs(m, &vecs);
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->held;
     size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
-    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
-    m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
-    if (!m->rule_frame || !m->memo || !m->level || !m->plain || !m->bits) {
+    m->rule_frame = (int32_t *)sampi_hold_block(&m->held, (n_rules + 1) * sizeof *m->rule_frame);
+    m->level = (sampi_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->plain);
+    m->bits = (uint32_t *)sampi_hold_block(&m->held, (size_t)index->n_mask * 4 + 4);
+    if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
     }
     memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     return m;
+}
+
+/* The arrays of triggers, which come from elsewhere, are its own now. */
+static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
+{
+    m->lazy = *lazy;
+    sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
+        vecs[i]->held = &m->held;
+        sampi_hold(&m->held, vecs[i]->size);
+    }
 }
 
 /* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
@@ -140,6 +172,7 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
@@ -150,7 +183,8 @@ static int sampi_matcher_make(sampi_matcher *m)
         if (text->c < 0) return SAMP_E_RANGE;
         sampi_mix(&m->named, (uint64_t)text->c);
     }
-    return sampi_matcher_reset(m);
+    const int status = sampi_matcher_reset(m);
+    return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
 /* As it is, without its entries: these come back. NULL: no memory. */
@@ -158,10 +192,11 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 {
     sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
     if (!m) return NULL;
-    m->max_bytes = from->max_bytes;
     m->max_steps = from->max_steps;
     m->named = from->named;
     m->n_now = from->n_now;
+    m->unborn = from->unborn;
+    m->stateless = from->stateless;
     m->live = from->live;
     m->mark = from->mark;
     m->tree = sampi_copy_tree(m, &from->tree);
@@ -181,6 +216,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
+    m->held.most = from->held.most;
     if (!m->status) return m;
     sampi_matcher_free(m);
     return NULL;

@@ -28,8 +28,7 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     bool any = false, beyond = !m->lazy.waiting;
     for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
     if (!beyond) return SAMP_OK;
-    int status = sampi_matcher_begin(m);
-    if (!status) status = sampi_matcher_mask(m, m->bits);
+    int status = sampi_matcher_mask(m, m->bits);
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -73,7 +72,7 @@ static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const sam
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
-    if (m && lazy) m->lazy = *lazy;
+    if (m && lazy) sampi_matcher_adopt(m, lazy);
     if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
@@ -138,8 +137,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->max_bytes = max_bytes;
+    m->held.most = max_bytes;
     m->max_steps = max_steps;
+    if ((size_t)m->n_memo * sizeof *m->memo > max_bytes / 16) sampi_memo_free(m);
     return SAMP_OK;
 }
 
@@ -148,8 +148,7 @@ SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
     int status;
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && !bits) return SAMP_E_NULL;
-    if (m) status = sampi_matcher_begin(m);
-    return m && !status ? sampi_matcher_mask(m, bits) : status;
+    return m ? sampi_matcher_mask(m, bits) : status;
 }
 
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
@@ -183,14 +182,10 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
     return found;
 }
 
-SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+/* The bytes that must follow, in a turn of samp_grammar_forced. */
+static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
 {
     enum { MOST = 4096 }; /* a grammar may force text without end */
-    int status;
-    sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && size && !bytes) status = SAMP_E_NULL;
-    if (!status) status = sampi_matcher_begin(m);
-    if (status || m->lazy.waiting) return status;
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
@@ -208,7 +203,19 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
         for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
             goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
     sampi_drop(m, before);
-    return m->status ? m->status : goes_on ? whole : n;
+    return goes_on ? whole : n;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    int status;
+    int64_t n = 0;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_forced(m, bytes, size);
+    return m->status ? m->status : n;
 }
 
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for

@@ -85,10 +85,19 @@ enum {
     SAMPI_MAX_SLOTS = 4
 };
 
-/* An array that grows. Its elements move when it does, so they are told by number. */
+/* What somebody holds of the heap, each block with all that there is room for in it. */
+typedef struct sampi_held {
+    size_t bytes, most;
+    bool full; /* more was asked for */
+} sampi_held;
+
+/* An array that grows. Its elements move when it does, so they are told by number. All are as sampi_vec_like has them
+   before something is in them. */
 typedef struct sampi_vec {
     void *data;
     int32_t n, cap;
+    size_t size;      /* of data, in bytes */
+    sampi_held *held; /* where that counts; NULL: nowhere */
 } sampi_vec;
 
 typedef struct sampi_tree {
@@ -100,20 +109,71 @@ typedef struct sampi_tree {
     sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
 } sampi_tree;
 
+/* Count a block before it is asked for. False: it would be too much. */
+static bool sampi_hold(sampi_held *held, size_t bytes)
+{
+    if (!held) return true;
+    const bool fits = bytes <= held->most && held->bytes <= held->most - bytes;
+    if (fits) held->bytes += bytes;
+    held->full |= !fits;
+    return fits;
+}
+static void sampi_let_go(sampi_held *held, size_t bytes)
+{
+    if (held) held->bytes -= bytes;
+}
+
+/* A block that is counted. */
+static void *sampi_hold_block(sampi_held *held, size_t bytes)
+{
+    if (!sampi_hold(held, bytes)) return NULL;
+    void *block = SAMP_MALLOC(bytes);
+    if (!block) sampi_let_go(held, bytes);
+    return block;
+}
+static void sampi_free_block(sampi_held *held, void *block, size_t bytes)
+{
+    if (block) sampi_let_go(held, bytes);
+    SAMP_FREE(block);
+}
+
+/* Room for `cap` elements; the old block is held until they are moved. */
+static bool sampi_vec_move(sampi_vec *vec, size_t width, int32_t cap)
+{
+    const size_t size = (size_t)cap * width;
+    if (!sampi_hold(vec->held, size)) return false;
+    void *data = SAMP_MALLOC(size);
+    if (!data) {
+        sampi_let_go(vec->held, size);
+        return false;
+    }
+    if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
+    SAMP_FREE(vec->data);
+    sampi_let_go(vec->held, vec->size);
+    vec->data = data;
+    vec->cap = cap;
+    vec->size = size;
+    return true;
+}
+
+/* Twice the room, or, where that is too much, a quarter more. */
+static bool sampi_vec_grow(sampi_vec *vec, size_t width, int32_t least)
+{
+    int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2, some = vec->cap + vec->cap / 4;
+    while (cap < least) cap *= 2;
+    if (sampi_vec_move(vec, width, cap)) return true;
+    if (!vec->held || !vec->held->full) return false;
+    if (some < least) some = least;
+    if (some >= cap) return false;
+    vec->held->full = false;
+    return sampi_vec_move(vec, width, some);
+}
+
 /* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap || !vec->data) {
-        int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
-        while (cap < vec->n + more) cap *= 2;
-        void *data = SAMP_MALLOC((size_t)cap * width);
-        if (!data) return NULL;
-        if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
-        SAMP_FREE(vec->data);
-        vec->data = data;
-        vec->cap = cap;
-    }
+    if ((vec->n + more > vec->cap || !vec->data) && !sampi_vec_grow(vec, width, vec->n + more)) return NULL;
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
 }
@@ -124,17 +184,34 @@ static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
     return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
+/* An empty one that is counted where the other one is. */
+static sampi_vec sampi_vec_like(const sampi_vec *other)
+{
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    vec.held = other->held;
+    return vec;
+}
+
 static void sampi_vec_free(sampi_vec *vec)
 {
     SAMP_FREE(vec->data);
-    memset(vec, 0, sizeof *vec);
+    sampi_let_go(vec->held, vec->size);
+    *vec = sampi_vec_like(vec);
+}
+
+/* Give back room that is much more than what is in use; if that takes more room for a moment than there is, later. */
+static void sampi_vec_trim(sampi_vec *vec, size_t width)
+{
+    const bool was_full = vec->held && vec->held->full;
+    if (vec->cap > 64 && vec->n < vec->cap / 4) sampi_vec_move(vec, width, vec->n < 8 ? 16 : 2 * vec->n);
+    if (vec->held) vec->held->full = was_full;
 }
 
 /* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
 static bool sampi_slots_renew(sampi_vec *slots)
 {
-    sampi_vec more;
-    memset(&more, 0, sizeof more);
+    sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
     if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
@@ -181,14 +258,20 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return &slots[i];
 }
 
-/* More slots, and all nodes in them. */
-static bool sampi_tree_rehash(sampi_tree *t)
+/* All nodes into the slots, which are free. */
+static void sampi_tree_fill_slots(sampi_tree *t)
 {
-    if (!sampi_slots_renew(&t->slots)) return false;
     for (sampi_node i = 0; i < t->nodes.n; i++) {
         const sampi_expr *e = sampi_at(t, i);
         *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
     }
+}
+
+/* More slots, and all nodes in them. */
+static bool sampi_tree_rehash(sampi_tree *t)
+{
+    if (!sampi_slots_renew(&t->slots)) return false;
+    sampi_tree_fill_slots(t);
     return true;
 }
 

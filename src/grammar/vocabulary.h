@@ -31,7 +31,7 @@ struct samp_vocab_index {
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    uint32_t n_groups, n_listed;
+    uint32_t n_groups, n_listed, deepest;       /* deepest: bytes of the longest token */
     const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
     uint8_t kind_of[256]; /* sampi_kind_of */
 };
@@ -194,6 +194,10 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
     index->below = index->listed + index->n_listed;
     index->nodes = index->below + index->n_plain;
+    index->deepest = 0;
+    for (uint32_t i = 0; i < index->n_nodes; i++)
+        if ((index->nodes[2 * (size_t)i + 1] & 1023) > index->deepest)
+            index->deepest = index->nodes[2 * (size_t)i + 1] & 1023;
     for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 

@@ -13,8 +13,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
                              uint8_t *tried, int32_t *slots)
 {
     const sampi_lazy *z = &m->lazy;
-    sampi_vec ways;
-    memset(&ways, 0, sizeof ways);
+    sampi_vec ways = sampi_vec_like(&m->work);
     memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
     bool matched = false;
     for (int32_t at_op = first; !matched && sampi_step(m);) {
@@ -58,14 +57,14 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
-    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->held, n_tried);
+    if (!tried) sampi_fault(m, SAMP_E_NOMEM);
     for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
         memset(tried, 0, n_tried);
         for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    SAMP_FREE(tried);
+    sampi_free_block(&m->held, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
@@ -81,9 +80,8 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
 /* Where the grammar begins in the text of all tokens so far, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
-    sampi_vec text;
+    sampi_vec text = sampi_vec_like(&m->work);
     size_t n;
-    memset(&text, 0, sizeof text);
     for (int32_t i = 0; i < m->history.n && !m->status; i++) {
         const uint8_t *bytes = sampi_piece(m, i, &n);
         void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;

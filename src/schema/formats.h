@@ -157,15 +157,12 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
     sampi_matcher *m = &x->deriver;
     if (m->memo) return true;
-    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
-    if (!m->memo) return false;
-    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    m->held.most = SIZE_MAX;
     m->budget = SAMPI_SCHEMA_DERIVED;
-    m->max_bytes = SAMPI_SCHEMA_BYTES;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     x->bytes.n_classes = 256;
     m->grammar = &x->bytes;
-    return true;
+    return sampi_memo_make(m);
 }
 
 /* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */

@@ -143,8 +143,7 @@ enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
     SAMPI_SCHEMA_PREFIX = 4096,
-    SAMPI_SCHEMA_DERIVED = 1 << 23, /* steps of derivatives */
-    SAMPI_SCHEMA_BYTES = 1 << 26    /* half of what the tree may take by then */
+    SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }

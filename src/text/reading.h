@@ -47,7 +47,7 @@ static int sampi_hex_digit(int c)
 
 enum {
     SAMPI_JSON_DEPTH = 256,    /* of brackets */
-    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_PROBES = 256,   /* of a hash table, before it is taken for an attack */
     SAMPI_JSON_BYTES = 1 << 26 /* of a text */
 };
 
