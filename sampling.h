@@ -5178,9 +5178,9 @@ typedef struct sampi_limit {
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
-    int status;        /* what was wrong with the parameters, */
-    const char *field; /* and with which */
-    bool off;          /* a disabled value: does nothing */
+    int status;          /* what was wrong with the parameters, */
+    const char *field;   /* and with which */
+    bool off;            /* a disabled value: does nothing */
     sampi_maker made_by; /* of a chain's member: who has put it there */
     samp_rng_kind rng;
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
@@ -22111,13 +22111,20 @@ typedef struct sampi_schema {
     sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
     sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
     sampi_vec queue;                /* goals whose rules have no body yet */
-    sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
+    sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
     sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
     samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
+    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
+    int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
+    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
+    uint8_t *says;                  /* [n_nodes] see sampi_schema_says; 0: not known yet */
+    sampi_node formats[2][32];      /* of the table's lines, lower and upper; 0: not made yet */
     int64_t steps;                  /* that may still be done */
-    int nesting;                    /* of sampi_schema_scalars */
+    int choices;                    /* of sampi_expand and sampi_finish_objects that are under way */
     int level;                      /* of questions whether something is possible, one within the other */
     sampi_node space, comma, colon; /* between the parts of arrays and objects */
     sampi_node any, string;         /* a character of a string in any spelling; any string */
@@ -22132,7 +22139,9 @@ typedef struct sampi_schema {
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
+    SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
+    SAMPI_SCHEMA_PATTERNS = 10,
     SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
 };
 
@@ -22270,10 +22279,25 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
    A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
    Addresses count from the $id around them; only those in this text can be known. */
 
-enum { SAMPI_URI = 1024 };
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* bytes of all of them */ };
 
-/* Is a node where schemas stand? In a const, an enum or behind a word that is no keyword it only looks like one. */
-static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
+/* Where a node stands. In a const, an enum or behind a word that is no keyword it only looks like a schema. */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: what is in it are schemas */
+
+typedef struct sampi_resource {
+    int32_t node;  /* a schema with an address of its own, or the root */
+    int32_t at, n; /* its address, joined from the root on: bytes of x->addresses. n = 0: none */
+} sampi_resource;
+
+/* What a reference finds: a schema by its address (resource -1), or by an anchor in a resource. */
+typedef struct sampi_anchor {
+    int32_t resource, node;
+    const char *name;
+    size_t n;
+} sampi_anchor;
+
+/* Where a child stands, given where its parent does. */
+static SAMPI_COLD uint8_t sampi_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
                                                SAMPI_KEY_ALL_OF,
@@ -22293,28 +22317,21 @@ static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
     static const sampi_schema_key of_names[] = { SAMPI_KEY_PROPERTIES,   SAMPI_KEY_PATTERN_PROPERTIES,
                                                  SAMPI_KEY_DEPENDENCIES, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                  SAMPI_KEY_DEFINITIONS,  SAMPI_KEY_DEFS };
-    int32_t way[SAMPI_JSON_DEPTH + 1];
-    int n_way = 0;
-    bool many = false; /* what comes next on the way is one of many schemas */
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
-    while (n_way-- > 0) {
-        const sampi_json_node *n = sampi_doc(x, way[n_way]);
-        bool one = many, names = false;
-        for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-            one |= n->name >= 0 && n->name == x->key[of_one[i]];
-        for (size_t i = 0; i < sizeof of_names / sizeof *of_names && !many; i++)
-            names |= n->name >= 0 && n->name == x->key[of_names[i]];
-        if (!one && !names) return false;
-        many = !many && (names || n->kind == SAMPI_JSON_ARRAY);
-    }
-    return !many;
+    if (parent == SAMPI_STANDS_NOWHERE) return SAMPI_STANDS_NOWHERE;
+    if (parent == SAMPI_STANDS_AROUND) return SAMPI_STANDS_SCHEMA;
+    for (size_t i = 0; i < sizeof of_names / sizeof *of_names; i++)
+        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_STANDS_AROUND;
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
+        if (n->name >= 0 && n->name == x->key[of_one[i]])
+            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_STANDS_AROUND : SAMPI_STANDS_SCHEMA;
+    return SAMPI_STANDS_NOWHERE;
 }
 
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && sampi_is_schema(x, schema);
+    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->stands[schema] == SAMPI_STANDS_SCHEMA;
     return has ? sampi_doc(x, node)->text : -1;
 }
 
@@ -22349,48 +22366,116 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
     return keep + n_ref;
 }
 
-/* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
-static SAMPI_COLD size_t sampi_schema_address(sampi_schema *x, int32_t node, char *out)
+static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)
 {
-    int32_t way[SAMPI_JSON_DEPTH + 1];
-    int n_way = 0;
+    return (sampi_resource *)x->resources.data + i;
+}
+
+static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
+{
+    return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
+}
+
+/* One more resource, in another one (-1: it is the root): its $id, as a string's number, or -1. Its number. */
+static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
+{
+    char address[SAMPI_URI];
+    size_t n = 0, n_id = 0;
+    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+    if (around >= 0) n = (size_t)sampi_resource_at(x, around)->n;
+    if (n) memcpy(address, sampi_resource_address(x, around), n);
+    n = sampi_uri_join(address, n, text, sampi_uri_end(text, n_id));
+    if (x->addresses.n > SAMPI_ADDRESSES) sampi_schema_fail(x, node, SAMP_E_RANGE, "too many long addresses");
+    sampi_resource r = { node, x->addresses.n, (int32_t)n };
+    char *bytes = (char *)sampi_vec_add(&x->addresses, 1, (int32_t)n);
+    sampi_resource *room = (sampi_resource *)sampi_vec_add(&x->resources, sizeof r, 1);
+    if (!bytes || !room) return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), 0;
+    if (n) memcpy(bytes, address, n);
+    *room = r;
+    return x->resources.n - 1;
+}
+
+/* Where a place is in the table, or would be; NULL: too many collide, or there is no table. */
+static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    uint32_t mask = (uint32_t)x->by_anchor.n - 1;
+    uint32_t h = (uint32_t)sampi_checksum(name, n) + (uint32_t)resource * 0x9E3779B1u;
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
+        int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
+        const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;
+        if (!p || (p->resource == resource && p->n == n && !memcmp(p->name, name, n))) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_anchor_find(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    const int32_t *slot = sampi_anchor_slot(x, resource, name, n);
+    return slot && *slot >= 0 ? ((const sampi_anchor *)x->anchors.data)[*slot].node : -1;
+}
+
+static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name, size_t n)
+{
+    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_vec_add(&x->anchors, sizeof *room, 1) : NULL;
+    if (!room && n && !x->status) sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory");
+    if (!room) return;
+    room->resource = resource;
+    room->node = node;
+    room->name = name;
+    room->n = n;
+}
+
+/* The anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only that. */
+static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
+{
+    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
     size_t n = 0;
-    for (; node >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
-    while (n_way-- > 0) {
-        size_t n_id = 0;
-        int32_t id = sampi_schema_id(x, way[n_way]);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-        n = sampi_uri_join(out, n, text, sampi_uri_end(text, n_id));
+    int32_t id = sampi_schema_id(x, schema);
+    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
+    if (n > 1 && text[0] == '#') sampi_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
+    for (int k = 0; k < 2; k++) {
+        int32_t anchor = sampi_keyword(x, schema, keys[k]);
+        if (anchor < 0 || sampi_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
+        text = sampi_doc_text(x, sampi_doc(x, anchor)->text, &n);
+        sampi_anchor_add(x, x->resource_of[schema], schema, text, n);
     }
-    return n;
 }
 
-/* The schema around a node that has an address of its own, or the root. */
-static SAMPI_COLD int32_t sampi_schema_resource(sampi_schema *x, int32_t node)
+/* Where all schemas stand, in which resources, and what references may call them: in one go through the document, in
+   which parents come first. Of two with one name the first counts. */
+static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
-        size_t n = 0;
-        int32_t id = sampi_schema_id(x, node);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
-        if (sampi_uri_end(text, n) > 0) break;
+    if (x->resources.n) return;
+    for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
+        const sampi_json_node *n = sampi_doc(x, i);
+        size_t length = 0;
+        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_stands(x, n, x->stands[n->parent]);
+        const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
+        const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
+        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
+                                                                          : around;
+        if (n->kind == SAMPI_JSON_OBJECT && x->stands[i] == SAMPI_STANDS_SCHEMA) sampi_anchors_of(x, i);
     }
-    return node;
-}
-
-/* The schema with that address; -1: there is none. */
-static SAMPI_COLD int32_t sampi_schema_addressed(sampi_schema *x, const char *address, size_t n)
-{
-    char out[SAMPI_URI];
-    for (int32_t i = 0; i < x->doc.n_nodes && n; i++) {
-        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_schema_step(x, i)) continue;
-        if (sampi_schema_address(x, i, out) == n && !memcmp(out, address, n)) return i;
+    for (int32_t i = 0; i < x->resources.n; i++)
+        sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
+                         (size_t)sampi_resource_at(x, i)->n);
+    while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
+        if (!sampi_slots_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
+        const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
+        int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
+        if (!slot)
+            sampi_schema_fail(x, p->node, SAMP_E_RANGE, "too many addresses collide");
+        else if (*slot < 0)
+            *slot = i;
     }
-    return -1;
 }
 
 /* The node that a JSON pointer leads to from another one, or -1. */
-static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node, const char *at, const char *end)
+static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
+    const sampi_json *doc = &x->doc;
     char token[SAMPI_URI];
     while (at < end && node >= 0) {
         size_t n = 0;
@@ -22405,32 +22490,12 @@ static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node
         }
         if (doc->nodes[node].kind == SAMPI_JSON_ARRAY) {
             int32_t i = number && n ? doc->nodes[node].first : -1;
-            while (i >= 0 && index-- > 0) i = doc->nodes[i].next;
+            while (i >= 0 && index-- > 0 && (index % 64 || sampi_schema_step(x, node))) i = doc->nodes[i].next;
             node = i;
         } else
             node = sampi_json_member(doc, node, sampi_json_find(doc, token, n));
     }
     return node;
-}
-
-/* The schema of a resource that has this anchor: $anchor, or an $id that is only that. */
-static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resource, const char *name, size_t n)
-{
-    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
-    int32_t string = sampi_json_find(&x->doc, name, n);
-    for (int32_t i = resource; i < x->doc.n_nodes; i++) {
-        size_t n_id = 0;
-        int32_t id = sampi_schema_id(x, i);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-        bool found = n_id == n + 1 && text[0] == '#' && !memcmp(text + 1, name, n);
-        for (int k = 0; k < 2 && !found; k++) {
-            int32_t anchor = sampi_keyword(x, i, keys[k]);
-            found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
-        }
-        if (found && sampi_is_schema(x, i) && sampi_schema_resource(x, i) == resource) return i;
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
-    }
-    return -1;
 }
 
 /* What is behind the # without its percent signs; its length. */
@@ -22450,24 +22515,29 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];
-    size_t n;
+    size_t n, n_address;
     int32_t found = x->targets[ref], resource;
     if (found >= 0 || x->status) return x->status ? -1 : found;
     if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
     const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    if (end == 0)
-        resource = sampi_schema_resource(x, ref);
-    else
-        resource = sampi_schema_addressed(x, address,
-                                          sampi_uri_join(address, sampi_schema_address(x, ref, address), text, end));
-    if (resource < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+    sampi_schema_places(x);
+    if (x->status) return -1;
+    resource = x->resource_of[ref];
+    if (end > 0) {
+        n_address = (size_t)sampi_resource_at(x, resource)->n;
+        if (n_address) memcpy(address, sampi_resource_address(x, resource), n_address);
+        n_address = sampi_uri_join(address, n_address, text, end);
+        found = n_address ? sampi_anchor_find(x, -1, address, n_address) : -1;
+        if (found < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+        resource = x->resource_of[found];
+    }
     size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
     if (n_place > 0 && place[0] != '/')
-        found = sampi_schema_anchored(x, resource, place, n_place);
+        found = sampi_anchor_find(x, resource, place, n_place);
     else
-        found = sampi_json_pointed(&x->doc, resource, place, place + n_place);
+        found = sampi_json_pointed(x, sampi_resource_at(x, resource)->node, place, place + n_place);
     if (found < 0 && !x->status)
         sampi_malformed(x, ref, "expected a reference to a schema of this text");
     else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
@@ -22919,6 +22989,10 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
             x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
     sampi_texts either = sampi_texts_filter(x, b, a, false);
     int32_t list = x->arena.n;
+    if (a.list + a.n == either.list) { /* it stands where a goes on */
+        a.n += either.n;
+        return a;
+    }
     for (int32_t i = 0; i < a.n + either.n; i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
@@ -22977,8 +23051,7 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
-    for (int32_t i = 0; i < x->patterns.n; i += 2)
-        if (*sampi_ints(&x->patterns, i) == string) return *sampi_ints(&x->patterns, i + 1);
+    if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     char *text = NULL; /* with a 0 behind it */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
@@ -22987,8 +23060,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     text[n] = 0;
     sampi_node found = sampi_schema_regex(x, node, text, n, true);
     SAMP_FREE(text);
-    sampi_push(x, &x->patterns, string);
-    sampi_push(x, &x->patterns, found);
+    x->pattern_of[string] = found + 1;
     return found;
 }
 
@@ -23074,12 +23146,13 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
-        const char *text = over && formats[i].upper ? formats[i].upper : formats[i].lower;
-        if (text)
-            all = sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_regex(x, node, text, strlen(text), false)),
-                                  true);
-        else
-            sampi_refuse(x, node, "this format is not supported");
+        const bool upper = over && formats[i].upper;
+        const char *text = upper ? formats[i].upper : formats[i].lower;
+        if (!text) sampi_refuse(x, node, "this format is not supported");
+        if (x->status) break;
+        sampi_node *made = &x->formats[upper][i];
+        if (!*made) *made = sampi_schema_regex(x, node, text, strlen(text), false);
+        all = sampi_texts_and(x, all, sampi_texts_some(x, *made), true);
     }
     return all;
 }
@@ -23320,24 +23393,77 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
-   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema. */
-static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+/* A schema whose scalars are being made. slot: as in x->scalars; part: in the table below; at: the schema that is asked
+   about next, or -1; way: as it is asked, and the other way, are two questions. */
+typedef struct sampi_asked {
+    int32_t slot, part, at, way;
+} sampi_asked;
+
+/* What sampi_scalars_applied will ask next, as a slot; -1: nothing more. */
+static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
-    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
-    if (x->status || schema < 0) return s;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return s;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return sampi_scalars_of(0);
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), s;
+    enum { SAME = 1, OTHER = 2, LAST = 8 };
+    static const struct {
+        sampi_schema_key key;
+        bool list;
+        int ways;
+    } parts[LAST] = { { SAMPI_KEY_REF, false, SAME },   { SAMPI_KEY_ALL_OF, true, SAME },
+                      { SAMPI_KEY_ANY_OF, true, SAME }, { SAMPI_KEY_ONE_OF, true, SAME | OTHER },
+                      { SAMPI_KEY_NOT, false, OTHER },  { SAMPI_KEY_IF, false, SAME | OTHER },
+                      { SAMPI_KEY_THEN, false, SAME },  { SAMPI_KEY_ELSE, false, SAME } };
+    const int32_t schema = a->slot / 2, over = a->slot & 1;
+    while (a->part < LAST && !x->status) {
+        const int part = a->part;
+        const sampi_schema_key key = parts[part].key;
+        if (a->at < 0) {
+            int32_t node = sampi_keyword(x, schema, key);
+            if (key == SAMPI_KEY_IF && sampi_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
+                sampi_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
+                node = -1;
+            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_keyword(x, schema, SAMPI_KEY_IF) < 0)
+                node = -1;
+            if (node >= 0 && key == SAMPI_KEY_REF) node = sampi_schema_target(x, node);
+            a->at = node >= 0 && parts[part].list ? sampi_doc(x, node)->first : node;
+            a->way = 0;
+            a->part += a->at < 0;
+            continue;
+        }
+        const int32_t at = a->at, way = a->way++;
+        if (way == 1) {
+            a->at = parts[part].list ? sampi_doc(x, at)->next : -1;
+            a->way = 0;
+            a->part += a->at < 0;
+        }
+        if (parts[part].ways >> way & 1) return 2 * at + (over ^ way);
+    }
+    return -1;
+}
+
+/* Are a schema's scalars known? */
+static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
+{
+    *s = sampi_scalars_of(SAMPI_T_ALL);
+    if (x->status || schema < 0) return true;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), true;
+    if (x->scalars_known[2 * schema + over] != 2) return false;
+    *s = x->scalars[2 * schema + over];
+    return true;
+}
+
+/* They are to be made: what the schema says by itself. */
+static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
+{
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
+    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
     for (int i = 0; i < 2; i++) {
         int32_t at = sampi_keyword(x, schema, refused[i]);
         if (at >= 0) sampi_refuse(x, at, "not supported");
     }
-    int32_t slot = 2 * schema + over;
+    const int32_t slot = 2 * schema + over;
     if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
-    if (x->scalars_known[slot] == 2) return x->scalars[slot];
-    if (++x->nesting > SAMPI_SCHEMA_NESTING)
+    if (x->asked.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
@@ -23349,10 +23475,38 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
     if (value >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, value, true));
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
-    s = sampi_scalars_and(x, s, sampi_scalars_applied(x, schema, over));
-    x->nesting--;
-    x->scalars_known[slot] = 2;
-    return x->scalars[slot] = s;
+    x->scalars[slot] = s;
+    sampi_asked *room = x->status ? NULL : (sampi_asked *)sampi_vec_add(&x->asked, sizeof *room, 1);
+    if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
+    if (!room) return;
+    room->slot = slot;
+    room->part = room->way = 0;
+    room->at = -1;
+}
+
+/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
+   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema, when those
+   that it applies are known. */
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars s;
+    const int32_t bottom = x->asked.n;
+    if (sampi_scalars_known(x, schema, over, &s)) return s;
+    sampi_scalars_begin(x, schema, over);
+    while (x->asked.n > bottom && !x->status) {
+        sampi_asked *top = (sampi_asked *)x->asked.data + x->asked.n - 1;
+        const int32_t next = sampi_scalars_next(x, top), slot = top->slot;
+        if (x->status) break;
+        if (next >= 0) {
+            if (!sampi_scalars_known(x, next / 2, next & 1, &s)) sampi_scalars_begin(x, next / 2, next & 1);
+            continue;
+        }
+        x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
+        x->scalars_known[slot] = 2;
+        x->asked.n--;
+    }
+    x->asked.n = bottom;
+    return x->status ? sampi_scalars_of(SAMPI_T_ALL) : x->scalars[2 * schema + over];
 }
 
 /* ---- src/schema/goals.h ---- */
@@ -23361,15 +23515,18 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema ask something of a value. */
+/* How many keywords of a schema ask something of a value: 2 is two or more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    if (x->says[schema]) return x->says[schema] - 1;
     for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
         int key = x->key_of[sampi_doc(x, i)->name] - 1;
         n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
+    if (n > 2) n = 2;
+    x->says[schema] = (uint8_t)(n + 1);
     return n;
 }
 
@@ -23713,19 +23870,18 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. */
-static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. False: it
+   can't. */
+static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
+                                       int32_t *later_at)
 {
     static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                       SAMPI_KEY_DEPENDENCIES };
-    int kind = sampi_doc(x, schema)->kind, at;
-    if (kind == SAMPI_JSON_FALSE) return;
+    int kind = sampi_doc(x, schema)->kind, at, now = *now_at, later = *later_at;
+    if (kind == SAMPI_JSON_FALSE) return false;
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) {
-        sampi_expand(x, s, now, later);
-        return;
-    }
-    if (!sampi_schema_allows(x, schema, s->type)) return;
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) return true;
+    if (!sampi_schema_allows(x, schema, s->type)) return false;
     sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
     if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
     for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
@@ -23742,7 +23898,9 @@ static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
             now = sampi_todo_literal(x, k, SAMPI_IS, now);
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
         now = sampi_todo_literal(x, at, SAMPI_IS, now);
-    sampi_expand(x, s, now, later);
+    *now_at = now;
+    *later_at = later;
+    return true;
 }
 
 /* The way in which some member breaks a keyword about names that are not told one by one. */
@@ -23857,16 +24015,15 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* A schema that must not hold. If it can't beside the atoms, that is all; otherwise there is a way for each keyword. */
-static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+/* A schema that must not hold. If it can't beside the atoms, that is all: true; otherwise there is a way for each
+   keyword, and all are followed. */
+static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
     int kind = sampi_doc(x, schema)->kind;
-    if (kind == SAMPI_JSON_TRUE) return;
-    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
-        sampi_expand(x, s, now, later);
-        return;
-    }
+    if (kind == SAMPI_JSON_TRUE) return false;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema))
+        return true;
     if (s->type == SAMPI_T_OBJECT)
         sampi_expand_isnt_object(x, s, schema, now, later);
     else
@@ -23899,6 +24056,7 @@ static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     }
     x->todo.n = todo;
     x->atoms.n = atoms;
+    return false;
 }
 
 /* One of the schemas, and with `only` no other. */
@@ -23960,30 +24118,11 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* Follows every way from here: what is to do now, then what must not hold, later. */
-static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+/* What has more than one way: follow each. */
+static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
-    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
-    if (now < 0 && later < 0) {
-        sampi_finish(x, s);
-        return;
-    }
-    if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
-    sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
-    int32_t atoms = x->atoms.n, todo = x->todo.n;
-    if (now >= 0)
-        now = d.next;
-    else
-        later = d.next;
     switch (d.kind) {
-        case SAMPI_TODO_LITERAL:
-            if ((d.node & 3) == SAMPI_IS)
-                sampi_expand_is(x, s, d.node >> 2, now, later);
-            else if ((d.node & 3) == SAMPI_ISNT)
-                sampi_expand_isnt(x, s, d.node >> 2, now, later);
-            else
-                sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later);
-            break;
+        case SAMPI_TODO_LITERAL: sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later); break;
         case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
         case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
         case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
@@ -23993,9 +24132,42 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
                 sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
             break;
     }
+}
+
+/* One more choice within all that are being followed; these recur, each with some hundred bytes of stack. */
+static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
+{
+    if (++x->choices > SAMPI_SCHEMA_CHOICES)
+        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many choices within one another");
+    return !x->status;
+}
+
+/* Follows every way from here: what is to do now, then what must not hold, later. */
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+{
+    const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
+    bool on = sampi_schema_choice(x);
+    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, 0)) {
+        if (now < 0 && later < 0) {
+            sampi_finish(x, s);
+            break;
+        }
+        if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+        const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
+        *(now >= 0 ? &now : &later) = d.next;
+        if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
+            on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
+        } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
+            on = sampi_expand_isnt(x, s, d.node >> 2, now, later);
+        } else {
+            sampi_expand_ways(x, s, d, now, later);
+            on = false;
+        }
+    }
+    x->choices--;
     x->atoms.n = atoms;
     x->todo.n = todo;
-    s->depth--;
+    s->depth = depth;
 }
 
 /* The literals of a goal, to do. */
@@ -24095,7 +24267,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         bool known = false;
         for (int32_t k = 0; k < o->patterns.n; k++)
             known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
-        if (!known) sampi_push(x, &o->patterns, i);
+        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_push(x, &o->patterns, i);
     }
     at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
@@ -24489,7 +24661,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object o;
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
-    if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
+    if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
+        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 10 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
@@ -24511,6 +24684,7 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
         sampi_finish_object(x, s);
         return;
     }
+    if (!sampi_schema_choice(x)) return;
     sampi_atom a = *sampi_atom_at(x, i);
     sampi_texts names = sampi_exists_names(x, a);
     sampi_object_begin(x, &o, s);
@@ -24534,6 +24708,7 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
     sampi_atom_at(x, i)->with = -1;
     sampi_object_end(&o);
+    x->choices--;
 }
 
 /* ---- src/schema/arrays.h ---- */
@@ -24851,16 +25026,20 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 #undef SAMPI_SCHEMA_NAME
     };
     size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
-    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes +
-                  n_strings * (sizeof *x->listed + 1);
+    size_t size = 2 * n_nodes * (sizeof *x->scalars + sizeof *x->targets) + 4 * n_nodes +
+                  n_strings * (2 * sizeof *x->listed + 1);
     x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
     if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
     x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
-    x->listed = x->targets + n_nodes;
-    x->scalars_known = (uint8_t *)(x->listed + n_strings);
-    x->key_of = x->scalars_known + 2 * n_nodes;
+    x->resource_of = x->targets + n_nodes;
+    x->listed = x->resource_of + n_nodes;
+    x->pattern_of = x->listed + n_strings;
+    x->scalars_known = (uint8_t *)(x->pattern_of + n_strings);
+    x->stands = x->scalars_known + 2 * n_nodes;
+    x->says = x->stands + n_nodes;
+    x->key_of = x->says + n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
-    memset(x->listed, 0, n_strings * sizeof *x->listed + 2 * n_nodes + n_strings);
+    memset(x->listed, 0, 2 * n_strings * sizeof *x->listed + 4 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
         x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
         if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
@@ -24916,8 +25095,9 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
-    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena,    &x->stack,       &x->atoms,
-                          &x->todo,  &x->queue, &x->patterns, &x->deriver.work };
+    sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,    &x->stack,        &x->atoms,
+                          &x->todo,    &x->queue,     &x->asked,    &x->deriver.work, &x->resources,
+                          &x->anchors, &x->addresses, &x->by_anchor };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);

@@ -1706,6 +1706,7 @@ static samp_sampler *shown_chain(source *s, size_t n)
                                  SAMPI_TOP_K,      SAMPI_TOP_K,     SAMPI_MIN_P, SAMPI_TEMP,
                                  SAMPI_TEMP_EXT,   SAMPI_MIN_P,     SAMPI_TOP_K, SAMPI_TEMP };
     samp_sampler *chain = samp_chain_init();
+    samp_set_rng(chain, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
     for (size_t count = 1 + below(s, 4); count > 0; count--) {
         int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, SAMPI_MIROSTAT);
         samp_sampler *one = make_kind(s, kind, n);
@@ -1714,6 +1715,7 @@ static samp_sampler *shown_chain(source *s, size_t n)
     samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
     if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? SAMPI_DIST : SAMPI_GREEDY, n));
+    samp_set_rng(chain, SAMP_RNG_PHILOX);
     return chain;
 }
 

@@ -216,6 +216,7 @@ static void use_grammar(job *j)
 
 static void check_gbnf(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_GBNF); }
 static void check_regex(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_REGEX); }
+static void check_schema(const char *name, text t) { check(name, use_grammar, t, SAMP_GRAMMAR_JSON_SCHEMA); }
 
 static void test_gbnf(void **state)
 {
@@ -247,6 +248,114 @@ static void test_regex(void **state)
     check_regex("groups, both sides", text_nested("", "(a?", 99, "b", "c?){1,3}", ""));
     check_regex("anchors", text_of("", "(^|a)?(b|$)?", 680, ""));
     check_regex("anchors in groups", text_nested("", "((^|a)?", 99, "b", "($|c)?)*", ""));
+}
+
+static void test_schema_depth(void **state)
+{
+    (void)state;
+    check_schema("brackets", text_of("", "[", 2000000, ""));
+    check_schema("const in brackets", text_nested("{\"const\":", "[", 250, "", "]", "}"));
+    check_schema("enum in braces", text_nested("{\"enum\":[", "{\"a\":", 250, "1", "}", "]}"));
+    check_schema("not", text_nested("", "{\"not\":", 200, "{\"type\":\"string\"}", "}", ""));
+    check_schema("not, of objects", text_nested("", "{\"type\":\"object\",\"required\":[\"a\"],\"not\":", 200,
+                                                "{\"minProperties\":2}", "}", ""));
+    check_schema("anyOf",
+                 text_nested("", "{\"anyOf\":[{\"type\":\"null\"},", 120, "{\"type\":\"string\"}", "]}", ""));
+    check_schema("oneOf",
+                 text_nested("", "{\"oneOf\":[{\"type\":\"null\"},", 120, "{\"type\":\"object\"}", "]}", ""));
+    check_schema("allOf",
+                 text_nested("", "{\"required\":[\"a\"],\"allOf\":[", 120, "{\"type\":\"object\"}", "]}", ""));
+    check_schema("if", text_nested("", "{\"then\":{\"minLength\":1},\"if\":", 200, "{\"type\":\"string\"}", "}", ""));
+    check_schema("items", text_nested("", "{\"minItems\":1,\"items\":", 200, "{\"type\":\"string\"}", "}", ""));
+    check_schema("properties", text_nested("", "{\"required\":[\"a\"],\"properties\":{\"a\":", 120,
+                                           "{\"type\":\"string\"}", "}}", ""));
+    check_schema(
+        "properties, impossible",
+        text_nested("", "{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"a\":", 120, "false", "}}", ""));
+    for (int n = 180; n <= 380; n += 200) {
+        text t = text_of("{\"$defs\":{", "\"d%d\":{\"minLength\":1,\"$ref\":\"#/$defs/d%D\"},", n, "");
+        char end[80];
+        snprintf(end, sizeof end, "\"d%d\":{}},\"$ref\":\"#/$defs/d0\"}", n);
+        put(&t, end);
+        check_schema("a chain of $ref", t);
+        t = text_of("{\"$defs\":{", "\"d%d\":{\"required\":[\"p%d\"],\"not\":{\"$ref\":\"#/$defs/d%D\"}},", n, "");
+        put(&t, end);
+        check_schema("$ref and not", t);
+        t = text_of(
+            "{\"$defs\":{",
+            "\"d%d\":{\"type\":\"object\",\"required\":[\"p\"],\"properties\":{\"p\":{\"$ref\":\"#/$defs/d%D\"}}},",
+            n, "");
+        put(&t, end);
+        check_schema("$ref in properties", t);
+    }
+    text t = { NULL, 0, 0 };
+    put(&t, "{\"$defs\":{");
+    for (int c = 0; c < 10; c++) { /* ten chains, each one asked while the one before is */
+        char one[200];
+        for (int i = 0; i < 180; i++) {
+            snprintf(one, sizeof one,
+                     "\"c%di%d\":{\"required\":[\"x%d\"],\"allOf\":[{\"$ref\":\"#/$defs/c%di%d\"}]},", c, i, i, c,
+                     i + 1);
+            put(&t, one);
+        }
+        snprintf(one, sizeof one,
+                 "\"c%di180\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{\"$ref\":\"#/$defs/"
+                 "c%di0\"}}},",
+                 c, c + 1);
+        put(&t, one);
+    }
+    put(&t, "\"c10i0\":false},\"$ref\":\"#/$defs/c0i0\"}");
+    check_schema("ten chains", t);
+    check_schema("what must exist", text_of("{\"type\":\"object\",\"allOf\":[{}",
+                                            ",{\"not\":{\"additionalProperties\":{\"const\":%d}}}", 40, "]}"));
+    check_schema("patterns", text_of("{\"allOf\":[{}", ",{\"pattern\":\"^(a|%d)*b?$\"}", 40, "]}"));
+    t = text_of("{\"pattern\":\"", "a?", 4000, "\"}");
+    check_schema("a long pattern", t);
+    t = text_nested("{\"items\":{\"items\":{\"properties\":{\"a\":{\"pattern\":\"", "(a|", 99, "b", ")*", "\"}}}}}");
+    check_schema("a pattern of groups", t);
+}
+
+/* ------------------------------------------------------------------------------------------- what takes long */
+
+static void test_schema_time(void **state)
+{
+    (void)state;
+    check_schema("$ref to a late $id", text_of("{\"anyOf\":[{}", ",{\"$ref\":\"z\"}", 220000, ",{\"$id\":\"z\"}]}"));
+    check_schema("$id everywhere", text_of("{\"$id\":\"http://a/b\",\"items\":[{}",
+                                           ",{\"$id\":\"c%d\",\"$ref\":\"c%D\"}", 100000, "]}"));
+    check_schema("$ref to a late anchor",
+                 text_of("{\"anyOf\":[{}", ",{\"$ref\":\"#z\"}", 220000, ",{\"$anchor\":\"z\"}]}"));
+    check_schema("$ref into an array", text_of("{\"anyOf\":[{}", ",{\"$ref\":\"#/anyOf/100000\"}", 130000, "]}"));
+    check_schema("$ref below many $id", text_nested("", "{\"$id\":\"#a\",\"items\":", 120,
+                                                    "{\"anyOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#/\"}]}", "}", ""));
+    text deep = text_of("", "{\"$id\":\"#a\",\"not\":", 120, "");
+    put(&deep, "{\"anyOf\":[{}");
+    put_copies(&deep, ",{\"$ref\":\"#\"}", 200000);
+    put(&deep, "]}");
+    put_copies(&deep, "}", 120);
+    check_schema("$ref below many $id, often", deep);
+    check_schema("$ref to a schema of many",
+                 text_of("{\"$defs\":{\"a\":{\"x\":1", ",\"x%d\":0", 150000, "}},\"properties\":{\"a\":{}"));
+    text many = text_of("{\"$defs\":{\"a\":{\"x\":1", ",\"x%d\":0", 100000, "}},\"properties\":{\"b\":{}");
+    put_copies(&many, ",\"p%d\":{\"$ref\":\"#/$defs/a\"}", 50000);
+    put(&many, "}}");
+    check_schema("$ref to a schema of many", many);
+    check_schema("formats", text_of("{\"anyOf\":[{}", ",{\"format\":\"uri\"}", 200000, "]}"));
+    check_schema("one name, many patterns",
+                 text_of("{\"properties\":{\"a\":{}},\"patternProperties\":{\"b\":{}", ",\"x%d\":{}", 250000, "}}"));
+}
+
+static void test_gbnf_time(void **state)
+{
+    (void)state;
+    check_gbnf("classes", text_of("root ::= [a", "\\u0801-\\u08fe\\U00010001-\\U000200fe", 2000, "]\n"));
+    check_gbnf("classes of many", text_of("root ::= ", "[\\u00e9-\\u1234a-c\\U0001F600] ", 120000, "\n"));
+    check_gbnf("any but one", text_of("root ::= ", "[^\xc3\xa9] ", 650000, "\n"));
+    check_gbnf("a long literal", text_of("root ::= \"", "\xc3\xa9", 2000000, "\"\n"));
+    check_gbnf("sets", text_of("root ::= ", "[%x] ", 500000, "\n"));
+    check_gbnf("what comes late", text_of("root ::= r0 \"x\"\nr0 ::= \"\" | r1 \"z\"\n",
+                                          "r%D ::= r%d | r%D \"a\" | s%D\ns%D ::= r%D\n", 60000, ""));
+    check_gbnf("tokens", text_of("root ::= ", "<t%d> | ", 300000, "\"x\"\n"));
 }
 
 /* --------------------------------------------------------------------------------------------- requests */
@@ -366,7 +475,8 @@ static void test_vocabularies(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = { TEST(test_gbnf), TEST(test_regex), TEST(test_requests),
+    const struct CMUnitTest tests[] = { TEST(test_gbnf),        TEST(test_regex),     TEST(test_schema_depth),
+                                        TEST(test_schema_time), TEST(test_gbnf_time), TEST(test_requests),
                                         TEST(test_vocabularies) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
