@@ -201,54 +201,54 @@
     1856 api/constraints.h                9489 life/members.h                  21624 grammar/sampler.h
     2026 api/parts.h                      9615 life/update.h                   21880 grammar/hooks.h
     2063 base/switches.h                  9876 life/copy.h                     21990 schema/head.h
-    2313 base/random.h                   10060 rows/row.h                      22147 schema/errors.h
-    2404 base/exact.h                    10328 rows/pieces.h                   22247 schema/collections.h
-    2614 base/bits128.h                  10421 rows/thresholds.h               22268 schema/references.h
-    2688 base/elements.h                 10524 rows/compact.h                  22479 schema/strings.h
-    2817 kernels/contract.h              10703 rows/sums.h                     22539 schema/numbers.h
-    2959 kernels/scalar.h                10848 rows/changes.h                  22803 schema/sets.h
-    3161 kernels/sets.h                  10930 rows/cuts.h                     22943 schema/formats.h
-    3206 kernels/vectors.h               11354 rows/typical.h                  23150 schema/scalars.h
-    3321 kernels/avx512.h                11666 rows/tail_free.h                23358 schema/goals.h
-    3403 kernels/avx2.h                  11740 rows/selecting.h                23570 schema/alternatives.h
-    3464 kernels/sse2.h                  11869 rows/mirostat.h                 24033 schema/objects.h
-    3480 kernels/neon.h                  11947 rows/llama_cpp/sums.h           24539 schema/arrays.h
-    3501 kernels/wasm.h                  12284 rows/llama_cpp/samplers.h       24792 schema/whole.h
-    3515 kernels/generic.h               12758 rows/plan.h                     24957 peers/tables.h
-    3531 kernels/shared.h                12775 rows/logprobs.h                 25262 peers/values.h
-    3650 kernels/passes.h                12858 rows/draw.h                     25670 peers/llama_server.h
-    4301 kernels/check.h                 13097 run/sample.h                    25736 peers/fields.h
-    4322 kernels/dispatch.h              13259 run/apply.h                     25894 peers/requests.h
-    4513 core/array.h                    13341 run/writing.h                   26015 shards/head.h
-    4821 core/table.h                    13468 run/arrays.h                    26135 shards/bytes.h
-    5048 core/record.h                   13589 run/arrays_llama_cpp.h          26230 shards/merging.h
-    5262 core/fields.h                   13882 run/verify.h                    26507 shards/row.h
-    5433 core/owners.h                   13965 run/batch.h                     26621 shards/answers.h
-    5490 grammar/declared.h              14117 life/state.h                    27171 shards/logprobs.h
-    5514 constraints/declared.h          14197 life/state_fields.h             27309 shards/told.h
-    5534 core/making.h                   14291 life/state_kinds.h              27445 shards/steps.h
-    5639 core/windows.h                  14456 core/kinds.h                    27641 shards/prefix.h
-    5739 core/streams.h                  14512 operator/weights.h              28233 shards/cuts.h
-    5777 samplers/logit_bias.h           14599 operator/search.h               28454 shards/draws.h
-    5815 samplers/penalties.h            14737 operator/run.h                  28606 shards/way.h
-    5867 samplers/dry.h                  14904 kv/cells.h                      28750 shards/memory.h
-    6185 samplers/top_n_sigma.h          14941 kv/making.h                     28827 shards/batch.h
-    6271 samplers/tail_free.h            15166 kv/slot.h                       29260 drafts/head.h
-    6346 samplers/typical_top_p.h        15305 kv/sequences.h                  29316 drafts/block.h
-    6380 samplers/min_p.h                15439 kv/data.h                       29501 drafts/tree.h
-    6392 samplers/top_a.h                15562 kv/update.h                     29621 drafts/relaxed.h
-    6443 samplers/top_h_min_k.h          15687 kv/state.h                      29696 drafts/hooks.h
-    6511 samplers/xtc.h                  15898 llama_cpp/functions.h           29719 constraints/automaton.h
-    6545 samplers/temperature.h          15965 llama_cpp/object.h              29808 constraints/making.h
-    6609 samplers/smoothing.h            16018 llama_cpp/vocabulary.h          30021 constraints/sampler.h
-    6659 drafts/declared.h               16094 text/reading.h                  30111 constraints/constructors.h
-    6672 samplers/selection.h            16201 text/strings.h                  30374 constraints/accepting.h
-    6707 samplers/choose.h               16291 text/values.h                   30616 constraints/drawing.h
-    6767 samplers/ratio.h                16444 text/documents.h                30799 constraints/told.h
-    6844 samplers/draw.h                 16517 grammar/head.h                  30857 constraints/top_p_decay.h
-    6898 samplers/gumbel.h               16551 grammar/tree.h                  30911 constraints/accessors.h
-    6958 samplers/mirostat.h             17256 grammar/finishing.h             30948 base/restore.h
-    7058 samplers/adaptive_p.h           17477 grammar/reading.h               30961 api/license.h
+    2313 base/random.h                   10060 rows/row.h                      22156 schema/errors.h
+    2404 base/exact.h                    10328 rows/pieces.h                   22256 schema/collections.h
+    2614 base/bits128.h                  10421 rows/thresholds.h               22277 schema/references.h
+    2688 base/elements.h                 10524 rows/compact.h                  22549 schema/strings.h
+    2817 kernels/contract.h              10703 rows/sums.h                     22609 schema/numbers.h
+    2959 kernels/scalar.h                10848 rows/changes.h                  22873 schema/sets.h
+    3161 kernels/sets.h                  10930 rows/cuts.h                     23017 schema/formats.h
+    3206 kernels/vectors.h               11354 rows/typical.h                  23223 schema/scalars.h
+    3321 kernels/avx512.h                11666 rows/tail_free.h                23512 schema/goals.h
+    3403 kernels/avx2.h                  11740 rows/selecting.h                23727 schema/alternatives.h
+    3464 kernels/sse2.h                  11869 rows/mirostat.h                 24205 schema/objects.h
+    3480 kernels/neon.h                  11947 rows/llama_cpp/sums.h           24714 schema/arrays.h
+    3501 kernels/wasm.h                  12284 rows/llama_cpp/samplers.h       24967 schema/whole.h
+    3515 kernels/generic.h               12758 rows/plan.h                     25137 peers/tables.h
+    3531 kernels/shared.h                12775 rows/logprobs.h                 25442 peers/values.h
+    3650 kernels/passes.h                12858 rows/draw.h                     25850 peers/llama_server.h
+    4301 kernels/check.h                 13097 run/sample.h                    25916 peers/fields.h
+    4322 kernels/dispatch.h              13259 run/apply.h                     26074 peers/requests.h
+    4513 core/array.h                    13341 run/writing.h                   26195 shards/head.h
+    4821 core/table.h                    13468 run/arrays.h                    26315 shards/bytes.h
+    5048 core/record.h                   13589 run/arrays_llama_cpp.h          26410 shards/merging.h
+    5262 core/fields.h                   13882 run/verify.h                    26687 shards/row.h
+    5433 core/owners.h                   13965 run/batch.h                     26801 shards/answers.h
+    5490 grammar/declared.h              14117 life/state.h                    27351 shards/logprobs.h
+    5514 constraints/declared.h          14197 life/state_fields.h             27489 shards/told.h
+    5534 core/making.h                   14291 life/state_kinds.h              27625 shards/steps.h
+    5639 core/windows.h                  14456 core/kinds.h                    27821 shards/prefix.h
+    5739 core/streams.h                  14512 operator/weights.h              28413 shards/cuts.h
+    5777 samplers/logit_bias.h           14599 operator/search.h               28634 shards/draws.h
+    5815 samplers/penalties.h            14737 operator/run.h                  28786 shards/way.h
+    5867 samplers/dry.h                  14904 kv/cells.h                      28930 shards/memory.h
+    6185 samplers/top_n_sigma.h          14941 kv/making.h                     29007 shards/batch.h
+    6271 samplers/tail_free.h            15166 kv/slot.h                       29440 drafts/head.h
+    6346 samplers/typical_top_p.h        15305 kv/sequences.h                  29496 drafts/block.h
+    6380 samplers/min_p.h                15439 kv/data.h                       29681 drafts/tree.h
+    6392 samplers/top_a.h                15562 kv/update.h                     29801 drafts/relaxed.h
+    6443 samplers/top_h_min_k.h          15687 kv/state.h                      29876 drafts/hooks.h
+    6511 samplers/xtc.h                  15898 llama_cpp/functions.h           29899 constraints/automaton.h
+    6545 samplers/temperature.h          15965 llama_cpp/object.h              29988 constraints/making.h
+    6609 samplers/smoothing.h            16018 llama_cpp/vocabulary.h          30201 constraints/sampler.h
+    6659 drafts/declared.h               16094 text/reading.h                  30291 constraints/constructors.h
+    6672 samplers/selection.h            16201 text/strings.h                  30554 constraints/accepting.h
+    6707 samplers/choose.h               16291 text/values.h                   30796 constraints/drawing.h
+    6767 samplers/ratio.h                16444 text/documents.h                30979 constraints/told.h
+    6844 samplers/draw.h                 16517 grammar/head.h                  31037 constraints/top_p_decay.h
+    6898 samplers/gumbel.h               16551 grammar/tree.h                  31091 constraints/accessors.h
+    6958 samplers/mirostat.h             17256 grammar/finishing.h             31128 base/restore.h
+    7058 samplers/adaptive_p.h           17477 grammar/reading.h               31141 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -22297,7 +22297,7 @@ typedef struct sampi_anchor {
 } sampi_anchor;
 
 /* Where a child stands, given where its parent does. */
-static SAMPI_COLD uint8_t sampi_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
+static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
                                                SAMPI_KEY_ALL_OF,
@@ -22449,7 +22449,7 @@ static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
     for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
         const sampi_json_node *n = sampi_doc(x, i);
         size_t length = 0;
-        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_stands(x, n, x->stands[n->parent]);
+        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_schema_stands(x, n, x->stands[n->parent]);
         const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
         const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
         const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];

@@ -130,9 +130,9 @@ typedef struct sampi_limit {
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
-    int status;        /* what was wrong with the parameters, */
-    const char *field; /* and with which */
-    bool off;          /* a disabled value: does nothing */
+    int status;          /* what was wrong with the parameters, */
+    const char *field;   /* and with which */
+    bool off;            /* a disabled value: does nothing */
     sampi_maker made_by; /* of a chain's member: who has put it there */
     samp_rng_kind rng;
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */

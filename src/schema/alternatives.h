@@ -143,19 +143,18 @@ static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes 
     return false;
 }
 
-/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. */
-static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. False: it
+   can't. */
+static SAMPI_COLD bool sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t *now_at,
+                                       int32_t *later_at)
 {
     static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                       SAMPI_KEY_DEPENDENCIES };
-    int kind = sampi_doc(x, schema)->kind, at;
-    if (kind == SAMPI_JSON_FALSE) return;
+    int kind = sampi_doc(x, schema)->kind, at, now = *now_at, later = *later_at;
+    if (kind == SAMPI_JSON_FALSE) return false;
     if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
-    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) {
-        sampi_expand(x, s, now, later);
-        return;
-    }
-    if (!sampi_schema_allows(x, schema, s->type)) return;
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) return true;
+    if (!sampi_schema_allows(x, schema, s->type)) return false;
     sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
     if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
     for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
@@ -172,7 +171,9 @@ static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
             now = sampi_todo_literal(x, k, SAMPI_IS, now);
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
         now = sampi_todo_literal(x, at, SAMPI_IS, now);
-    sampi_expand(x, s, now, later);
+    *now_at = now;
+    *later_at = later;
+    return true;
 }
 
 /* The way in which some member breaks a keyword about names that are not told one by one. */
@@ -287,16 +288,15 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
         }
 }
 
-/* A schema that must not hold. If it can't beside the atoms, that is all; otherwise there is a way for each keyword. */
-static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+/* A schema that must not hold. If it can't beside the atoms, that is all: true; otherwise there is a way for each
+   keyword, and all are followed. */
+static SAMPI_COLD bool sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
     int kind = sampi_doc(x, schema)->kind;
-    if (kind == SAMPI_JSON_TRUE) return;
-    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
-        sampi_expand(x, s, now, later);
-        return;
-    }
+    if (kind == SAMPI_JSON_TRUE) return false;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema))
+        return true;
     if (s->type == SAMPI_T_OBJECT)
         sampi_expand_isnt_object(x, s, schema, now, later);
     else
@@ -329,6 +329,7 @@ static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
     }
     x->todo.n = todo;
     x->atoms.n = atoms;
+    return false;
 }
 
 /* One of the schemas, and with `only` no other. */
@@ -390,30 +391,11 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
         sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
 }
 
-/* Follows every way from here: what is to do now, then what must not hold, later. */
-static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+/* What has more than one way: follow each. */
+static SAMPI_COLD void sampi_expand_ways(sampi_schema *x, sampi_shapes *s, sampi_todo d, int32_t now, int32_t later)
 {
-    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
-    if (now < 0 && later < 0) {
-        sampi_finish(x, s);
-        return;
-    }
-    if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
-    sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
-    int32_t atoms = x->atoms.n, todo = x->todo.n;
-    if (now >= 0)
-        now = d.next;
-    else
-        later = d.next;
     switch (d.kind) {
-        case SAMPI_TODO_LITERAL:
-            if ((d.node & 3) == SAMPI_IS)
-                sampi_expand_is(x, s, d.node >> 2, now, later);
-            else if ((d.node & 3) == SAMPI_ISNT)
-                sampi_expand_isnt(x, s, d.node >> 2, now, later);
-            else
-                sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later);
-            break;
+        case SAMPI_TODO_LITERAL: sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later); break;
         case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
         case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
         case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
@@ -423,9 +405,42 @@ static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t no
                 sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
             break;
     }
+}
+
+/* One more choice within all that are being followed; these recur, each with some hundred bytes of stack. */
+static SAMPI_COLD bool sampi_schema_choice(sampi_schema *x)
+{
+    if (++x->choices > SAMPI_SCHEMA_CHOICES)
+        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many choices within one another");
+    return !x->status;
+}
+
+/* Follows every way from here: what is to do now, then what must not hold, later. */
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+{
+    const int32_t atoms = x->atoms.n, todo = x->todo.n, depth = s->depth;
+    bool on = sampi_schema_choice(x);
+    while (on && !x->status && !(s->ask && s->found) && sampi_schema_step(x, 0)) {
+        if (now < 0 && later < 0) {
+            sampi_finish(x, s);
+            break;
+        }
+        if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+        const sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
+        *(now >= 0 ? &now : &later) = d.next;
+        if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_IS) {
+            on = sampi_expand_is(x, s, d.node >> 2, &now, &later);
+        } else if (d.kind == SAMPI_TODO_LITERAL && (d.node & 3) == SAMPI_ISNT) {
+            on = sampi_expand_isnt(x, s, d.node >> 2, now, later);
+        } else {
+            sampi_expand_ways(x, s, d, now, later);
+            on = false;
+        }
+    }
+    x->choices--;
     x->atoms.n = atoms;
     x->todo.n = todo;
-    s->depth--;
+    s->depth = depth;
 }
 
 /* The literals of a goal, to do. */

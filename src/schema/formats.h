@@ -34,8 +34,7 @@ static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, c
 static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
 {
     size_t n;
-    for (int32_t i = 0; i < x->patterns.n; i += 2)
-        if (*sampi_ints(&x->patterns, i) == string) return *sampi_ints(&x->patterns, i + 1);
+    if (x->pattern_of[string]) return x->pattern_of[string] - 1;
     char *text = NULL; /* with a 0 behind it */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
@@ -44,8 +43,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
     text[n] = 0;
     sampi_node found = sampi_schema_regex(x, node, text, n, true);
     SAMP_FREE(text);
-    sampi_push(x, &x->patterns, string);
-    sampi_push(x, &x->patterns, found);
+    x->pattern_of[string] = found + 1;
     return found;
 }
 
@@ -131,12 +129,13 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
-        const char *text = over && formats[i].upper ? formats[i].upper : formats[i].lower;
-        if (text)
-            all = sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_regex(x, node, text, strlen(text), false)),
-                                  true);
-        else
-            sampi_refuse(x, node, "this format is not supported");
+        const bool upper = over && formats[i].upper;
+        const char *text = upper ? formats[i].upper : formats[i].lower;
+        if (!text) sampi_refuse(x, node, "this format is not supported");
+        if (x->status) break;
+        sampi_node *made = &x->formats[upper][i];
+        if (!*made) *made = sampi_schema_regex(x, node, text, strlen(text), false);
+        all = sampi_texts_and(x, all, sampi_texts_some(x, *made), true);
     }
     return all;
 }

@@ -3,15 +3,18 @@
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
-/* How many keywords of a schema ask something of a value. */
+/* How many keywords of a schema ask something of a value: 2 is two or more. */
 static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    if (x->says[schema]) return x->says[schema] - 1;
     for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
         int key = x->key_of[sampi_doc(x, i)->name] - 1;
         n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
     }
+    if (n > 2) n = 2;
+    x->says[schema] = (uint8_t)(n + 1);
     return n;
 }
 

@@ -121,13 +121,20 @@ typedef struct sampi_schema {
     sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
     sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
     sampi_vec queue;                /* goals whose rules have no body yet */
-    sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
+    sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
+    sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
     sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
     samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
+    int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
+    int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
+    uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
+    uint8_t *says;                  /* [n_nodes] see sampi_schema_says; 0: not known yet */
+    sampi_node formats[2][32];      /* of the table's lines, lower and upper; 0: not made yet */
     int64_t steps;                  /* that may still be done */
-    int nesting;                    /* of sampi_schema_scalars */
+    int choices;                    /* of sampi_expand and sampi_finish_objects that are under way */
     int level;                      /* of questions whether something is possible, one within the other */
     sampi_node space, comma, colon; /* between the parts of arrays and objects */
     sampi_node any, string;         /* a character of a string in any spelling; any string */
@@ -142,7 +149,9 @@ typedef struct sampi_schema {
 enum {
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
+    SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
+    SAMPI_SCHEMA_PATTERNS = 10,
     SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
 };
 

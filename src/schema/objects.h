@@ -62,7 +62,7 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
         bool known = false;
         for (int32_t k = 0; k < o->patterns.n; k++)
             known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
-        if (!known) sampi_push(x, &o->patterns, i);
+        if (!known && o->patterns.n <= SAMPI_SCHEMA_PATTERNS) sampi_push(x, &o->patterns, i);
     }
     at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
     if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
@@ -456,7 +456,8 @@ static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
     sampi_object o;
     sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
-    if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
+    if (o.patterns.n > SAMPI_SCHEMA_PATTERNS)
+        sampi_refuse(x, *sampi_ints(&o.patterns, SAMPI_SCHEMA_PATTERNS), "more than 10 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
@@ -478,6 +479,7 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
         sampi_finish_object(x, s);
         return;
     }
+    if (!sampi_schema_choice(x)) return;
     sampi_atom a = *sampi_atom_at(x, i);
     sampi_texts names = sampi_exists_names(x, a);
     sampi_object_begin(x, &o, s);
@@ -501,4 +503,5 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
     sampi_atom_at(x, i)->with = -1;
     sampi_object_end(&o);
+    x->choices--;
 }

@@ -2,10 +2,25 @@
    A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
    Addresses count from the $id around them; only those in this text can be known. */
 
-enum { SAMPI_URI = 1024 };
+enum { SAMPI_URI = 1024, SAMPI_ADDRESSES = 1 << 24 /* bytes of all of them */ };
 
-/* Is a node where schemas stand? In a const, an enum or behind a word that is no keyword it only looks like one. */
-static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
+/* Where a node stands. In a const, an enum or behind a word that is no keyword it only looks like a schema. */
+enum { SAMPI_STANDS_NOWHERE, SAMPI_STANDS_SCHEMA, SAMPI_STANDS_AROUND }; /* AROUND: what is in it are schemas */
+
+typedef struct sampi_resource {
+    int32_t node;  /* a schema with an address of its own, or the root */
+    int32_t at, n; /* its address, joined from the root on: bytes of x->addresses. n = 0: none */
+} sampi_resource;
+
+/* What a reference finds: a schema by its address (resource -1), or by an anchor in a resource. */
+typedef struct sampi_anchor {
+    int32_t resource, node;
+    const char *name;
+    size_t n;
+} sampi_anchor;
+
+/* Where a child stands, given where its parent does. */
+static SAMPI_COLD uint8_t sampi_schema_stands(const sampi_schema *x, const sampi_json_node *n, uint8_t parent)
 {
     static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
                                                SAMPI_KEY_ALL_OF,
@@ -25,28 +40,21 @@ static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
     static const sampi_schema_key of_names[] = { SAMPI_KEY_PROPERTIES,   SAMPI_KEY_PATTERN_PROPERTIES,
                                                  SAMPI_KEY_DEPENDENCIES, SAMPI_KEY_DEPENDENT_SCHEMAS,
                                                  SAMPI_KEY_DEFINITIONS,  SAMPI_KEY_DEFS };
-    int32_t way[SAMPI_JSON_DEPTH + 1];
-    int n_way = 0;
-    bool many = false; /* what comes next on the way is one of many schemas */
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
-    while (n_way-- > 0) {
-        const sampi_json_node *n = sampi_doc(x, way[n_way]);
-        bool one = many, names = false;
-        for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
-            one |= n->name >= 0 && n->name == x->key[of_one[i]];
-        for (size_t i = 0; i < sizeof of_names / sizeof *of_names && !many; i++)
-            names |= n->name >= 0 && n->name == x->key[of_names[i]];
-        if (!one && !names) return false;
-        many = !many && (names || n->kind == SAMPI_JSON_ARRAY);
-    }
-    return !many;
+    if (parent == SAMPI_STANDS_NOWHERE) return SAMPI_STANDS_NOWHERE;
+    if (parent == SAMPI_STANDS_AROUND) return SAMPI_STANDS_SCHEMA;
+    for (size_t i = 0; i < sizeof of_names / sizeof *of_names; i++)
+        if (n->name >= 0 && n->name == x->key[of_names[i]]) return SAMPI_STANDS_AROUND;
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
+        if (n->name >= 0 && n->name == x->key[of_one[i]])
+            return n->kind == SAMPI_JSON_ARRAY ? SAMPI_STANDS_AROUND : SAMPI_STANDS_SCHEMA;
+    return SAMPI_STANDS_NOWHERE;
 }
 
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && sampi_is_schema(x, schema);
+    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && x->stands[schema] == SAMPI_STANDS_SCHEMA;
     return has ? sampi_doc(x, node)->text : -1;
 }
 
@@ -81,48 +89,116 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
     return keep + n_ref;
 }
 
-/* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
-static SAMPI_COLD size_t sampi_schema_address(sampi_schema *x, int32_t node, char *out)
+static sampi_resource *sampi_resource_at(const sampi_schema *x, int32_t i)
 {
-    int32_t way[SAMPI_JSON_DEPTH + 1];
-    int n_way = 0;
+    return (sampi_resource *)x->resources.data + i;
+}
+
+static const char *sampi_resource_address(const sampi_schema *x, int32_t i)
+{
+    return (const char *)sampi_vec_at(&x->addresses, 1, sampi_resource_at(x, i)->at);
+}
+
+/* One more resource, in another one (-1: it is the root): its $id, as a string's number, or -1. Its number. */
+static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int32_t around, int32_t id)
+{
+    char address[SAMPI_URI];
+    size_t n = 0, n_id = 0;
+    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+    if (around >= 0) n = (size_t)sampi_resource_at(x, around)->n;
+    if (n) memcpy(address, sampi_resource_address(x, around), n);
+    n = sampi_uri_join(address, n, text, sampi_uri_end(text, n_id));
+    if (x->addresses.n > SAMPI_ADDRESSES) sampi_schema_fail(x, node, SAMP_E_RANGE, "too many long addresses");
+    sampi_resource r = { node, x->addresses.n, (int32_t)n };
+    char *bytes = (char *)sampi_vec_add(&x->addresses, 1, (int32_t)n);
+    sampi_resource *room = (sampi_resource *)sampi_vec_add(&x->resources, sizeof r, 1);
+    if (!bytes || !room) return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), 0;
+    if (n) memcpy(bytes, address, n);
+    *room = r;
+    return x->resources.n - 1;
+}
+
+/* Where a place is in the table, or would be; NULL: too many collide, or there is no table. */
+static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    uint32_t mask = (uint32_t)x->by_anchor.n - 1;
+    uint32_t h = (uint32_t)sampi_checksum(name, n) + (uint32_t)resource * 0x9E3779B1u;
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
+        int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
+        const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;
+        if (!p || (p->resource == resource && p->n == n && !memcmp(p->name, name, n))) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_anchor_find(const sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    const int32_t *slot = sampi_anchor_slot(x, resource, name, n);
+    return slot && *slot >= 0 ? ((const sampi_anchor *)x->anchors.data)[*slot].node : -1;
+}
+
+static SAMPI_COLD void sampi_anchor_add(sampi_schema *x, int32_t resource, int32_t node, const char *name, size_t n)
+{
+    sampi_anchor *room = n && !x->status ? (sampi_anchor *)sampi_vec_add(&x->anchors, sizeof *room, 1) : NULL;
+    if (!room && n && !x->status) sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory");
+    if (!room) return;
+    room->resource = resource;
+    room->node = node;
+    room->name = name;
+    room->n = n;
+}
+
+/* The anchors of a schema: $anchor, $dynamicAnchor, or an $id that is only that. */
+static SAMPI_COLD void sampi_anchors_of(sampi_schema *x, int32_t schema)
+{
+    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
     size_t n = 0;
-    for (; node >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
-    while (n_way-- > 0) {
-        size_t n_id = 0;
-        int32_t id = sampi_schema_id(x, way[n_way]);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-        n = sampi_uri_join(out, n, text, sampi_uri_end(text, n_id));
+    int32_t id = sampi_schema_id(x, schema);
+    const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
+    if (n > 1 && text[0] == '#') sampi_anchor_add(x, x->resource_of[schema], schema, text + 1, n - 1);
+    for (int k = 0; k < 2; k++) {
+        int32_t anchor = sampi_keyword(x, schema, keys[k]);
+        if (anchor < 0 || sampi_doc(x, anchor)->kind != SAMPI_JSON_STRING) continue;
+        text = sampi_doc_text(x, sampi_doc(x, anchor)->text, &n);
+        sampi_anchor_add(x, x->resource_of[schema], schema, text, n);
     }
-    return n;
 }
 
-/* The schema around a node that has an address of its own, or the root. */
-static SAMPI_COLD int32_t sampi_schema_resource(sampi_schema *x, int32_t node)
+/* Where all schemas stand, in which resources, and what references may call them: in one go through the document, in
+   which parents come first. Of two with one name the first counts. */
+static SAMPI_COLD void sampi_schema_places(sampi_schema *x)
 {
-    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
-        size_t n = 0;
-        int32_t id = sampi_schema_id(x, node);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
-        if (sampi_uri_end(text, n) > 0) break;
+    if (x->resources.n) return;
+    for (int32_t i = 0; i < x->doc.n_nodes && !x->status; i++) {
+        const sampi_json_node *n = sampi_doc(x, i);
+        size_t length = 0;
+        x->stands[i] = n->parent < 0 ? (uint8_t)SAMPI_STANDS_SCHEMA : sampi_schema_stands(x, n, x->stands[n->parent]);
+        const int32_t id = n->kind == SAMPI_JSON_OBJECT ? sampi_schema_id(x, i) : -1;
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &length);
+        const int32_t around = n->parent < 0 ? -1 : x->resource_of[n->parent];
+        x->resource_of[i] = around < 0 || sampi_uri_end(text, length) > 0 ? sampi_resource_add(x, i, around, id)
+                                                                          : around;
+        if (n->kind == SAMPI_JSON_OBJECT && x->stands[i] == SAMPI_STANDS_SCHEMA) sampi_anchors_of(x, i);
     }
-    return node;
-}
-
-/* The schema with that address; -1: there is none. */
-static SAMPI_COLD int32_t sampi_schema_addressed(sampi_schema *x, const char *address, size_t n)
-{
-    char out[SAMPI_URI];
-    for (int32_t i = 0; i < x->doc.n_nodes && n; i++) {
-        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_schema_step(x, i)) continue;
-        if (sampi_schema_address(x, i, out) == n && !memcmp(out, address, n)) return i;
+    for (int32_t i = 0; i < x->resources.n; i++)
+        sampi_anchor_add(x, -1, sampi_resource_at(x, i)->node, sampi_resource_address(x, i),
+                         (size_t)sampi_resource_at(x, i)->n);
+    while (x->by_anchor.n < 2 * x->anchors.n && !x->status)
+        if (!sampi_slots_renew(&x->by_anchor)) sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    for (int32_t i = 0; i < x->anchors.n && !x->status; i++) {
+        const sampi_anchor *p = (const sampi_anchor *)x->anchors.data + i;
+        int32_t *slot = sampi_anchor_slot(x, p->resource, p->name, p->n);
+        if (!slot)
+            sampi_schema_fail(x, p->node, SAMP_E_RANGE, "too many addresses collide");
+        else if (*slot < 0)
+            *slot = i;
     }
-    return -1;
 }
 
 /* The node that a JSON pointer leads to from another one, or -1. */
-static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node, const char *at, const char *end)
+static SAMPI_COLD int32_t sampi_json_pointed(sampi_schema *x, int32_t node, const char *at, const char *end)
 {
+    const sampi_json *doc = &x->doc;
     char token[SAMPI_URI];
     while (at < end && node >= 0) {
         size_t n = 0;
@@ -137,32 +213,12 @@ static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node
         }
         if (doc->nodes[node].kind == SAMPI_JSON_ARRAY) {
             int32_t i = number && n ? doc->nodes[node].first : -1;
-            while (i >= 0 && index-- > 0) i = doc->nodes[i].next;
+            while (i >= 0 && index-- > 0 && (index % 64 || sampi_schema_step(x, node))) i = doc->nodes[i].next;
             node = i;
         } else
             node = sampi_json_member(doc, node, sampi_json_find(doc, token, n));
     }
     return node;
-}
-
-/* The schema of a resource that has this anchor: $anchor, or an $id that is only that. */
-static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resource, const char *name, size_t n)
-{
-    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
-    int32_t string = sampi_json_find(&x->doc, name, n);
-    for (int32_t i = resource; i < x->doc.n_nodes; i++) {
-        size_t n_id = 0;
-        int32_t id = sampi_schema_id(x, i);
-        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
-        bool found = n_id == n + 1 && text[0] == '#' && !memcmp(text + 1, name, n);
-        for (int k = 0; k < 2 && !found; k++) {
-            int32_t anchor = sampi_keyword(x, i, keys[k]);
-            found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
-        }
-        if (found && sampi_is_schema(x, i) && sampi_schema_resource(x, i) == resource) return i;
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
-    }
-    return -1;
 }
 
 /* What is behind the # without its percent signs; its length. */
@@ -182,24 +238,29 @@ static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
 static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 {
     char address[SAMPI_URI], place[SAMPI_URI];
-    size_t n;
+    size_t n, n_address;
     int32_t found = x->targets[ref], resource;
     if (found >= 0 || x->status) return x->status ? -1 : found;
     if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
     const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
     size_t end = sampi_uri_end(text, n);
     if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
-    if (end == 0)
-        resource = sampi_schema_resource(x, ref);
-    else
-        resource = sampi_schema_addressed(x, address,
-                                          sampi_uri_join(address, sampi_schema_address(x, ref, address), text, end));
-    if (resource < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+    sampi_schema_places(x);
+    if (x->status) return -1;
+    resource = x->resource_of[ref];
+    if (end > 0) {
+        n_address = (size_t)sampi_resource_at(x, resource)->n;
+        if (n_address) memcpy(address, sampi_resource_address(x, resource), n_address);
+        n_address = sampi_uri_join(address, n_address, text, end);
+        found = n_address ? sampi_anchor_find(x, -1, address, n_address) : -1;
+        if (found < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+        resource = x->resource_of[found];
+    }
     size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
     if (n_place > 0 && place[0] != '/')
-        found = sampi_schema_anchored(x, resource, place, n_place);
+        found = sampi_anchor_find(x, resource, place, n_place);
     else
-        found = sampi_json_pointed(&x->doc, resource, place, place + n_place);
+        found = sampi_json_pointed(x, sampi_resource_at(x, resource)->node, place, place + n_place);
     if (found < 0 && !x->status)
         sampi_malformed(x, ref, "expected a reference to a schema of this text");
     else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&

@@ -170,24 +170,77 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
     return all;
 }
 
-/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
-   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema. */
-static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+/* A schema whose scalars are being made. slot: as in x->scalars; part: in the table below; at: the schema that is asked
+   about next, or -1; way: as it is asked, and the other way, are two questions. */
+typedef struct sampi_asked {
+    int32_t slot, part, at, way;
+} sampi_asked;
+
+/* What sampi_scalars_applied will ask next, as a slot; -1: nothing more. */
+static SAMPI_COLD int32_t sampi_scalars_next(sampi_schema *x, sampi_asked *a)
 {
-    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
-    if (x->status || schema < 0) return s;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return s;
-    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return sampi_scalars_of(0);
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), s;
+    enum { SAME = 1, OTHER = 2, LAST = 8 };
+    static const struct {
+        sampi_schema_key key;
+        bool list;
+        int ways;
+    } parts[LAST] = { { SAMPI_KEY_REF, false, SAME },   { SAMPI_KEY_ALL_OF, true, SAME },
+                      { SAMPI_KEY_ANY_OF, true, SAME }, { SAMPI_KEY_ONE_OF, true, SAME | OTHER },
+                      { SAMPI_KEY_NOT, false, OTHER },  { SAMPI_KEY_IF, false, SAME | OTHER },
+                      { SAMPI_KEY_THEN, false, SAME },  { SAMPI_KEY_ELSE, false, SAME } };
+    const int32_t schema = a->slot / 2, over = a->slot & 1;
+    while (a->part < LAST && !x->status) {
+        const int part = a->part;
+        const sampi_schema_key key = parts[part].key;
+        if (a->at < 0) {
+            int32_t node = sampi_keyword(x, schema, key);
+            if (key == SAMPI_KEY_IF && sampi_keyword(x, schema, SAMPI_KEY_THEN) < 0 &&
+                sampi_keyword(x, schema, SAMPI_KEY_ELSE) < 0)
+                node = -1;
+            if ((key == SAMPI_KEY_THEN || key == SAMPI_KEY_ELSE) && sampi_keyword(x, schema, SAMPI_KEY_IF) < 0)
+                node = -1;
+            if (node >= 0 && key == SAMPI_KEY_REF) node = sampi_schema_target(x, node);
+            a->at = node >= 0 && parts[part].list ? sampi_doc(x, node)->first : node;
+            a->way = 0;
+            a->part += a->at < 0;
+            continue;
+        }
+        const int32_t at = a->at, way = a->way++;
+        if (way == 1) {
+            a->at = parts[part].list ? sampi_doc(x, at)->next : -1;
+            a->way = 0;
+            a->part += a->at < 0;
+        }
+        if (parts[part].ways >> way & 1) return 2 * at + (over ^ way);
+    }
+    return -1;
+}
+
+/* Are a schema's scalars known? */
+static SAMPI_COLD bool sampi_scalars_known(sampi_schema *x, int32_t schema, bool over, sampi_scalars *s)
+{
+    *s = sampi_scalars_of(SAMPI_T_ALL);
+    if (x->status || schema < 0) return true;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return true;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return *s = sampi_scalars_of(0), true;
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), true;
+    if (x->scalars_known[2 * schema + over] != 2) return false;
+    *s = x->scalars[2 * schema + over];
+    return true;
+}
+
+/* They are to be made: what the schema says by itself. */
+static SAMPI_COLD void sampi_scalars_begin(sampi_schema *x, int32_t schema, bool over)
+{
     static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
+    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
     for (int i = 0; i < 2; i++) {
         int32_t at = sampi_keyword(x, schema, refused[i]);
         if (at >= 0) sampi_refuse(x, at, "not supported");
     }
-    int32_t slot = 2 * schema + over;
+    const int32_t slot = 2 * schema + over;
     if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
-    if (x->scalars_known[slot] == 2) return x->scalars[slot];
-    if (++x->nesting > SAMPI_SCHEMA_NESTING)
+    if (x->asked.n >= SAMPI_SCHEMA_NESTING)
         sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
     x->scalars_known[slot] = 1;
     int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
@@ -199,8 +252,36 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
     if (value >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, value, true));
     if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
     if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
-    s = sampi_scalars_and(x, s, sampi_scalars_applied(x, schema, over));
-    x->nesting--;
-    x->scalars_known[slot] = 2;
-    return x->scalars[slot] = s;
+    x->scalars[slot] = s;
+    sampi_asked *room = x->status ? NULL : (sampi_asked *)sampi_vec_add(&x->asked, sizeof *room, 1);
+    if (!room && !x->status) sampi_schema_fail(x, schema, SAMP_E_NOMEM, "out of memory");
+    if (!room) return;
+    room->slot = slot;
+    room->part = room->way = 0;
+    room->at = -1;
+}
+
+/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
+   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema, when those
+   that it applies are known. */
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars s;
+    const int32_t bottom = x->asked.n;
+    if (sampi_scalars_known(x, schema, over, &s)) return s;
+    sampi_scalars_begin(x, schema, over);
+    while (x->asked.n > bottom && !x->status) {
+        sampi_asked *top = (sampi_asked *)x->asked.data + x->asked.n - 1;
+        const int32_t next = sampi_scalars_next(x, top), slot = top->slot;
+        if (x->status) break;
+        if (next >= 0) {
+            if (!sampi_scalars_known(x, next / 2, next & 1, &s)) sampi_scalars_begin(x, next / 2, next & 1);
+            continue;
+        }
+        x->scalars[slot] = sampi_scalars_and(x, x->scalars[slot], sampi_scalars_applied(x, slot / 2, slot & 1));
+        x->scalars_known[slot] = 2;
+        x->asked.n--;
+    }
+    x->asked.n = bottom;
+    return x->status ? sampi_scalars_of(SAMPI_T_ALL) : x->scalars[2 * schema + over];
 }
