@@ -1,8 +1,8 @@
 // sampling.hpp - sampling.h in C++11: chains, batches, masks, log-probabilities, grammars, drafts, states, which free
 // themselves, and exceptions for statuses. cpp.md has examples. A page to copy and change.
 //
-// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, requests with
-// SAMPLING_PEERS, as in sampling.h. One object is for one thread at a time.
+// Grammars are there if SAMPLING_GRAMMAR is defined before, block drafts with SAMPLING_DRAFTS, as in sampling.h. One object
+// is for one thread at a time.
 #ifndef SAMPLING_HPP
 #define SAMPLING_HPP
 
