@@ -47,7 +47,7 @@ try() {
         ;;
     "make "*)
         target=$(echo "$1" | sed 's/^make *//; s/ .*//')
-        grep -q "^## $target: " Makefile || fail "$page: $1: no such target in make help"
+        cat Makefile src/src.mk bench/bench.mk tests/tests.mk tests/gpu/gpu.mk | grep -q "^## $target: " || fail "$page: $1: no such target in make help"
         ;;
     LD_PRELOAD=*build/libsampling_llama.so*) ;; # make test-llama runs it
     *) fail "$page: $1: what is that?" ;;
