@@ -64,7 +64,7 @@ for page in README.md bench/README.md; do
             "$CC" $C11 -fsyntax-only "$at/$block" || fail "$page: the C code" ;;
         unnamed.sh) ;;
         *.mpi)
-            if has mpicc "$block"; then mpicc -std=gnu11 -w -fsyntax-only -I"$at" tests/ship/readme/slices.c || fail "$page: $block"; fi ;;
+            if has mpicc "$block"; then mpicc -std=gnu11 -w -fsyntax-only -I. -I"$at" tests/ship/readme/slices.c || fail "$page: $block"; fi ;;
         *.c) program "$block" ;;
         *.h) part "$block" ;;
         *.hpp)
