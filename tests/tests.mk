@@ -124,8 +124,11 @@ $(B)/%.full: $(B)/%
 ## test-full-long: those whose full length takes minutes
 test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
 
+# what measures stacks and times, which sanitizers and valgrind change
+OWN_STACK := test_hostile
+
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
-test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
+test-sanitize: $(patsubst %,$(B)/san/%.checked,$(filter-out $(OWN_STACK),$(TESTS))) $(B)/san_omp/test_batch.checked
 
 ## test-sanitize-long: those that play a part there in full
 test-sanitize-long: $(B)/san_omp/test_batch.full \
@@ -153,7 +156,7 @@ test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
 	@echo "== threads (ThreadSanitizer): $$(tail -n 1 $(B)/tsan/gcc.log); with OpenMP too"
 
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
-test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
+test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG) $(OWN_STACK),$(TESTS)))
 
 ## test-valgrind-long: those that are mostly arithmetic and take minutes there
 test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)

@@ -75,8 +75,8 @@ static sampi_node sampi_gbnf_class(sampi_reader *r)
         if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
     }
     r->at++;
-    if (r->parts.n > first && negated && (sampi_read_part(r, 0) < 0 || sampi_read_part(r, 0) < 0))
-        return r->error->status;
+    for (int k = 0, both = r->parts.n > first && negated ? 2 : 0; k < both; k++) /* the range from 0 to 0 */
+        if (sampi_read_part(r, 0) < 0) return r->error->status;
     int32_t n = (r->parts.n - first) / 2;
     r->parts.n = first;
     if (n == 0) return SAMPI_EMPTY;

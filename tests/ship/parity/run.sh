@@ -15,7 +15,7 @@ set -u
 here=tests/ship/parity
 dir=${PARITY_DIR:-build/parity}
 seed=${PARITY_SEED:-1}
-flags="-O2 -std=c11 -Wall -Wextra ${CFLAGS:-}"
+flags="-O2 -std=c11 -Wall -Wextra -I. ${CFLAGS:-}"
 status=0
 
 mkdir -p "$dir" || exit 1
