@@ -997,6 +997,7 @@ static bool build_chains(run *t)
     const char *field = NULL;
     int status;
     t->our_chain = samp_chain_init();
+    samp_set_rng(t->our_chain, SAMP_RNG_MT19937); /* first: what selects may then stand in front of anything */
     t->peer_chain = t->peer->chain_init(t->peer->chain_params());
     for (int i = 0; i < c->depth; i++) {
         samp_chain_add(t->our_chain, make_ours(&c->chain[i], c->row.n, t->mutant));
