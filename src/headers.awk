@@ -97,7 +97,6 @@ is_room && !n_off {
 END {
     if (failed) exit 1
     print "/* Made by `make headers` from the rooms in src/: change those, not this file. */"
-    width = 39
     per = 3
     rows = int((n_rooms + per - 1) / per)
     n = split(with, a, " ")
