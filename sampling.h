@@ -189,66 +189,66 @@
      548 api/sample.h                     7549 samplers/infill.h               18772 grammar/triggers.h
      635 api/chains.h                     7630 config/describe.h               19101 grammar/matcher.h
      883 api/samplers.h                   7811 config/params.h                 19318 grammar/derivatives.h
-    1136 api/gumbel.h                     7883 config/constructors.h           19812 grammar/states.h
-    1156 api/operator.h                   8093 config/from_params.h            19967 grammar/items.h
-    1205 api/kv.h                         8164 config/orders.h                 20090 grammar/masks.h
-    1383 api/llama_cpp.h                  8395 config/numbers.h                20282 grammar/runs.h
-    1423 api/text_error.h                 8532 config/set.h                    20453 grammar/entries.h
-    1439 api/grammar.h                    8678 config/tell.h                   20818 grammar/accepting.h
-    1598 api/shards.h                     8807 config/settings.h               21150 grammar/waiting.h
-    1692 api/peers.h                      8916 life/rollback.h                 21273 grammar/history.h
-    1759 api/drafts.h                     9221 life/chain.h                    21399 grammar/room.h
-    1856 api/constraints.h                9489 life/members.h                  21624 grammar/sampler.h
-    2026 api/parts.h                      9615 life/update.h                   21880 grammar/hooks.h
-    2063 base/switches.h                  9876 life/copy.h                     21990 schema/head.h
-    2313 base/random.h                   10060 rows/row.h                      22156 schema/errors.h
-    2404 base/exact.h                    10328 rows/pieces.h                   22256 schema/collections.h
-    2614 base/bits128.h                  10421 rows/thresholds.h               22277 schema/references.h
-    2688 base/elements.h                 10524 rows/compact.h                  22549 schema/strings.h
-    2817 kernels/contract.h              10703 rows/sums.h                     22609 schema/numbers.h
-    2959 kernels/scalar.h                10848 rows/changes.h                  22873 schema/sets.h
-    3161 kernels/sets.h                  10930 rows/cuts.h                     23017 schema/formats.h
-    3206 kernels/vectors.h               11354 rows/typical.h                  23223 schema/scalars.h
-    3321 kernels/avx512.h                11666 rows/tail_free.h                23512 schema/goals.h
-    3403 kernels/avx2.h                  11740 rows/selecting.h                23727 schema/alternatives.h
-    3464 kernels/sse2.h                  11869 rows/mirostat.h                 24205 schema/objects.h
-    3480 kernels/neon.h                  11947 rows/llama_cpp/sums.h           24714 schema/arrays.h
-    3501 kernels/wasm.h                  12284 rows/llama_cpp/samplers.h       24967 schema/whole.h
-    3515 kernels/generic.h               12758 rows/plan.h                     25137 peers/tables.h
-    3531 kernels/shared.h                12775 rows/logprobs.h                 25442 peers/values.h
-    3650 kernels/passes.h                12858 rows/draw.h                     25850 peers/llama_server.h
-    4301 kernels/check.h                 13097 run/sample.h                    25916 peers/fields.h
-    4322 kernels/dispatch.h              13259 run/apply.h                     26074 peers/requests.h
-    4513 core/array.h                    13341 run/writing.h                   26195 shards/head.h
-    4821 core/table.h                    13468 run/arrays.h                    26315 shards/bytes.h
-    5048 core/record.h                   13589 run/arrays_llama_cpp.h          26410 shards/merging.h
-    5262 core/fields.h                   13882 run/verify.h                    26687 shards/row.h
-    5433 core/owners.h                   13965 run/batch.h                     26801 shards/answers.h
-    5490 grammar/declared.h              14117 life/state.h                    27351 shards/logprobs.h
-    5514 constraints/declared.h          14197 life/state_fields.h             27489 shards/told.h
-    5534 core/making.h                   14291 life/state_kinds.h              27625 shards/steps.h
-    5639 core/windows.h                  14456 core/kinds.h                    27821 shards/prefix.h
-    5739 core/streams.h                  14512 operator/weights.h              28413 shards/cuts.h
-    5777 samplers/logit_bias.h           14599 operator/search.h               28634 shards/draws.h
-    5815 samplers/penalties.h            14737 operator/run.h                  28786 shards/way.h
-    5867 samplers/dry.h                  14904 kv/cells.h                      28930 shards/memory.h
-    6185 samplers/top_n_sigma.h          14941 kv/making.h                     29007 shards/batch.h
-    6271 samplers/tail_free.h            15166 kv/slot.h                       29440 drafts/head.h
-    6346 samplers/typical_top_p.h        15305 kv/sequences.h                  29496 drafts/block.h
-    6380 samplers/min_p.h                15439 kv/data.h                       29681 drafts/tree.h
-    6392 samplers/top_a.h                15562 kv/update.h                     29801 drafts/relaxed.h
-    6443 samplers/top_h_min_k.h          15687 kv/state.h                      29876 drafts/hooks.h
-    6511 samplers/xtc.h                  15898 llama_cpp/functions.h           29899 constraints/automaton.h
-    6545 samplers/temperature.h          15965 llama_cpp/object.h              29988 constraints/making.h
-    6609 samplers/smoothing.h            16018 llama_cpp/vocabulary.h          30201 constraints/sampler.h
-    6659 drafts/declared.h               16094 text/reading.h                  30291 constraints/constructors.h
-    6672 samplers/selection.h            16201 text/strings.h                  30554 constraints/accepting.h
-    6707 samplers/choose.h               16291 text/values.h                   30796 constraints/drawing.h
-    6767 samplers/ratio.h                16444 text/documents.h                30979 constraints/told.h
-    6844 samplers/draw.h                 16517 grammar/head.h                  31037 constraints/top_p_decay.h
-    6898 samplers/gumbel.h               16551 grammar/tree.h                  31091 constraints/accessors.h
-    6958 samplers/mirostat.h             17256 grammar/finishing.h             31128 base/restore.h
-    7058 samplers/adaptive_p.h           17477 grammar/reading.h               31141 api/license.h
+    1136 api/gumbel.h                     7883 config/constructors.h           19819 grammar/states.h
+    1156 api/operator.h                   8093 config/from_params.h            19969 grammar/items.h
+    1205 api/kv.h                         8164 config/orders.h                 20092 grammar/masks.h
+    1383 api/llama_cpp.h                  8395 config/numbers.h                20284 grammar/runs.h
+    1423 api/text_error.h                 8532 config/set.h                    20455 grammar/entries.h
+    1439 api/grammar.h                    8678 config/tell.h                   20820 grammar/accepting.h
+    1598 api/shards.h                     8807 config/settings.h               21152 grammar/waiting.h
+    1692 api/peers.h                      8916 life/rollback.h                 21275 grammar/history.h
+    1759 api/drafts.h                     9221 life/chain.h                    21401 grammar/room.h
+    1856 api/constraints.h                9489 life/members.h                  21626 grammar/sampler.h
+    2026 api/parts.h                      9615 life/update.h                   21882 grammar/hooks.h
+    2063 base/switches.h                  9876 life/copy.h                     21992 schema/head.h
+    2313 base/random.h                   10060 rows/row.h                      22158 schema/errors.h
+    2404 base/exact.h                    10328 rows/pieces.h                   22258 schema/collections.h
+    2614 base/bits128.h                  10421 rows/thresholds.h               22279 schema/references.h
+    2688 base/elements.h                 10524 rows/compact.h                  22551 schema/strings.h
+    2817 kernels/contract.h              10703 rows/sums.h                     22611 schema/numbers.h
+    2959 kernels/scalar.h                10848 rows/changes.h                  22875 schema/sets.h
+    3161 kernels/sets.h                  10930 rows/cuts.h                     23019 schema/formats.h
+    3206 kernels/vectors.h               11354 rows/typical.h                  23225 schema/scalars.h
+    3321 kernels/avx512.h                11666 rows/tail_free.h                23514 schema/goals.h
+    3403 kernels/avx2.h                  11740 rows/selecting.h                23729 schema/alternatives.h
+    3464 kernels/sse2.h                  11869 rows/mirostat.h                 24207 schema/objects.h
+    3480 kernels/neon.h                  11947 rows/llama_cpp/sums.h           24716 schema/arrays.h
+    3501 kernels/wasm.h                  12284 rows/llama_cpp/samplers.h       24969 schema/whole.h
+    3515 kernels/generic.h               12758 rows/plan.h                     25139 peers/tables.h
+    3531 kernels/shared.h                12775 rows/logprobs.h                 25444 peers/values.h
+    3650 kernels/passes.h                12858 rows/draw.h                     25852 peers/llama_server.h
+    4301 kernels/check.h                 13097 run/sample.h                    25918 peers/fields.h
+    4322 kernels/dispatch.h              13259 run/apply.h                     26076 peers/requests.h
+    4513 core/array.h                    13341 run/writing.h                   26197 shards/head.h
+    4821 core/table.h                    13468 run/arrays.h                    26317 shards/bytes.h
+    5048 core/record.h                   13589 run/arrays_llama_cpp.h          26412 shards/merging.h
+    5262 core/fields.h                   13882 run/verify.h                    26689 shards/row.h
+    5433 core/owners.h                   13965 run/batch.h                     26803 shards/answers.h
+    5490 grammar/declared.h              14117 life/state.h                    27353 shards/logprobs.h
+    5514 constraints/declared.h          14197 life/state_fields.h             27491 shards/told.h
+    5534 core/making.h                   14291 life/state_kinds.h              27627 shards/steps.h
+    5639 core/windows.h                  14456 core/kinds.h                    27823 shards/prefix.h
+    5739 core/streams.h                  14512 operator/weights.h              28415 shards/cuts.h
+    5777 samplers/logit_bias.h           14599 operator/search.h               28636 shards/draws.h
+    5815 samplers/penalties.h            14737 operator/run.h                  28788 shards/way.h
+    5867 samplers/dry.h                  14904 kv/cells.h                      28932 shards/memory.h
+    6185 samplers/top_n_sigma.h          14941 kv/making.h                     29009 shards/batch.h
+    6271 samplers/tail_free.h            15166 kv/slot.h                       29442 drafts/head.h
+    6346 samplers/typical_top_p.h        15305 kv/sequences.h                  29498 drafts/block.h
+    6380 samplers/min_p.h                15439 kv/data.h                       29683 drafts/tree.h
+    6392 samplers/top_a.h                15562 kv/update.h                     29803 drafts/relaxed.h
+    6443 samplers/top_h_min_k.h          15687 kv/state.h                      29878 drafts/hooks.h
+    6511 samplers/xtc.h                  15898 llama_cpp/functions.h           29901 constraints/automaton.h
+    6545 samplers/temperature.h          15965 llama_cpp/object.h              29990 constraints/making.h
+    6609 samplers/smoothing.h            16018 llama_cpp/vocabulary.h          30203 constraints/sampler.h
+    6659 drafts/declared.h               16094 text/reading.h                  30293 constraints/constructors.h
+    6672 samplers/selection.h            16201 text/strings.h                  30556 constraints/accepting.h
+    6707 samplers/choose.h               16291 text/values.h                   30798 constraints/drawing.h
+    6767 samplers/ratio.h                16444 text/documents.h                30981 constraints/told.h
+    6844 samplers/draw.h                 16517 grammar/head.h                  31039 constraints/top_p_decay.h
+    6898 samplers/gumbel.h               16551 grammar/tree.h                  31093 constraints/accessors.h
+    6958 samplers/mirostat.h             17256 grammar/finishing.h             31130 base/restore.h
+    7058 samplers/adaptive_p.h           17477 grammar/reading.h               31143 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -19327,6 +19327,14 @@ static void sampi_work_push(sampi_matcher *m, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
     if (at) *at = n;
 }
+/* Both, or neither. */
+static void sampi_work_push_pair(sampi_matcher *m, sampi_node a, sampi_node b)
+{
+    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 2);
+    if (!at) return;
+    at[0] = a;
+    at[1] = b;
+}
 
 /* Rules that are not called stand for their bodies. */
 static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
@@ -19737,8 +19745,8 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
 {
     int32_t first = m->work.n;
     bool found = false;
-    sampi_work_push(m, start);
-    sampi_work_push(m, -1);
+    sampi_work_push_pair(m, start, -1);
+    if (m->status) return false;
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
@@ -19750,9 +19758,9 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_work_push_pair(m, d, at);
+            if (m->status) break;
             sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
-            sampi_work_push(m, d);
-            sampi_work_push(m, at);
         }
     }
     if (found && !m->status) /* the last one, and those it was reached by */
@@ -19789,8 +19797,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
                 n = sampi_join(m, n, e.b);
                 continue;
             }
-            sampi_work_push(m, e.b);
-            sampi_work_push(m, e.kind);
+            sampi_work_push_pair(m, e.b, e.kind);
             if (!m->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
@@ -19847,8 +19854,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
     const int32_t bottom = m->work.n;
-    sampi_work_push(m, n);
-    sampi_work_push(m, SAMPI_EMPTY);
+    sampi_work_push_pair(m, n, SAMPI_EMPTY);
     while (m->work.n > bottom && sampi_step(m)) {
         sampi_node then = sampi_work_pop(m);
         n = sampi_through(m, sampi_work_pop(m));
@@ -19872,15 +19878,12 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
                     next = sampi_join(m, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) {
-                    sampi_work_push(m, e.b);
-                    sampi_work_push(m, then);
-                }
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY)
+                    sampi_work_push_pair(m, e.b, then);
                 then = sampi_join(m, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
-                sampi_work_push(m, e.b);
-                sampi_work_push(m, then);
+                sampi_work_push_pair(m, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
@@ -19896,8 +19899,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
             default: break;
         }
         if (next < 0) continue;
-        sampi_work_push(m, next);
-        sampi_work_push(m, then);
+        sampi_work_push_pair(m, next, then);
     }
     m->work.n = bottom;
 }

@@ -9,6 +9,14 @@ static void sampi_work_push(sampi_matcher *m, sampi_node n)
     sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
     if (at) *at = n;
 }
+/* Both, or neither. */
+static void sampi_work_push_pair(sampi_matcher *m, sampi_node a, sampi_node b)
+{
+    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 2);
+    if (!at) return;
+    at[0] = a;
+    at[1] = b;
+}
 
 /* Rules that are not called stand for their bodies. */
 static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
@@ -419,8 +427,8 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
 {
     int32_t first = m->work.n;
     bool found = false;
-    sampi_work_push(m, start);
-    sampi_work_push(m, -1);
+    sampi_work_push_pair(m, start, -1);
+    if (m->status) return false;
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
@@ -432,9 +440,9 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_work_push_pair(m, d, at);
+            if (m->status) break;
             sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
-            sampi_work_push(m, d);
-            sampi_work_push(m, at);
         }
     }
     if (found && !m->status) /* the last one, and those it was reached by */
@@ -471,8 +479,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
                 n = sampi_join(m, n, e.b);
                 continue;
             }
-            sampi_work_push(m, e.b);
-            sampi_work_push(m, e.kind);
+            sampi_work_push_pair(m, e.b, e.kind);
             if (!m->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;

@@ -35,8 +35,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
     const int32_t bottom = m->work.n;
-    sampi_work_push(m, n);
-    sampi_work_push(m, SAMPI_EMPTY);
+    sampi_work_push_pair(m, n, SAMPI_EMPTY);
     while (m->work.n > bottom && sampi_step(m)) {
         sampi_node then = sampi_work_pop(m);
         n = sampi_through(m, sampi_work_pop(m));
@@ -60,15 +59,12 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
                     next = sampi_join(m, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) {
-                    sampi_work_push(m, e.b);
-                    sampi_work_push(m, then);
-                }
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY)
+                    sampi_work_push_pair(m, e.b, then);
                 then = sampi_join(m, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
-                sampi_work_push(m, e.b);
-                sampi_work_push(m, then);
+                sampi_work_push_pair(m, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
@@ -84,8 +80,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
             default: break;
         }
         if (next < 0) continue;
-        sampi_work_push(m, next);
-        sampi_work_push(m, then);
+        sampi_work_push_pair(m, next, then);
     }
     m->work.n = bottom;
 }
