@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7132 samplers/llama_cpp/head.h       17562 grammar/gbnf.h
-     256 api/config.h                     7210 samplers/llama_cpp/truncation.h 17853 grammar/regex.h
-     286 api/types.h                      7349 samplers/llama_cpp/temperature.h 18250 grammar/grammars.h
-     534 api/missing.h                    7410 samplers/llama_cpp/selection.h  18304 grammar/vocabulary.h
-     548 api/sample.h                     7549 samplers/infill.h               18772 grammar/triggers.h
-     635 api/chains.h                     7630 config/describe.h               19101 grammar/matcher.h
-     883 api/samplers.h                   7811 config/params.h                 19318 grammar/derivatives.h
-    1136 api/gumbel.h                     7883 config/constructors.h           19819 grammar/states.h
-    1156 api/operator.h                   8093 config/from_params.h            19969 grammar/items.h
-    1205 api/kv.h                         8164 config/orders.h                 20092 grammar/masks.h
-    1383 api/llama_cpp.h                  8395 config/numbers.h                20284 grammar/runs.h
-    1423 api/text_error.h                 8532 config/set.h                    20455 grammar/entries.h
-    1439 api/grammar.h                    8678 config/tell.h                   20820 grammar/accepting.h
-    1598 api/shards.h                     8807 config/settings.h               21152 grammar/waiting.h
-    1692 api/peers.h                      8916 life/rollback.h                 21275 grammar/history.h
-    1759 api/drafts.h                     9221 life/chain.h                    21401 grammar/room.h
-    1856 api/constraints.h                9489 life/members.h                  21626 grammar/sampler.h
-    2026 api/parts.h                      9615 life/update.h                   21882 grammar/hooks.h
-    2063 base/switches.h                  9876 life/copy.h                     21992 schema/head.h
-    2313 base/random.h                   10060 rows/row.h                      22158 schema/errors.h
-    2404 base/exact.h                    10328 rows/pieces.h                   22258 schema/collections.h
-    2614 base/bits128.h                  10421 rows/thresholds.h               22279 schema/references.h
-    2688 base/elements.h                 10524 rows/compact.h                  22551 schema/strings.h
-    2817 kernels/contract.h              10703 rows/sums.h                     22611 schema/numbers.h
-    2959 kernels/scalar.h                10848 rows/changes.h                  22875 schema/sets.h
-    3161 kernels/sets.h                  10930 rows/cuts.h                     23019 schema/formats.h
-    3206 kernels/vectors.h               11354 rows/typical.h                  23225 schema/scalars.h
-    3321 kernels/avx512.h                11666 rows/tail_free.h                23514 schema/goals.h
-    3403 kernels/avx2.h                  11740 rows/selecting.h                23729 schema/alternatives.h
-    3464 kernels/sse2.h                  11869 rows/mirostat.h                 24207 schema/objects.h
-    3480 kernels/neon.h                  11947 rows/llama_cpp/sums.h           24716 schema/arrays.h
-    3501 kernels/wasm.h                  12284 rows/llama_cpp/samplers.h       24969 schema/whole.h
-    3515 kernels/generic.h               12758 rows/plan.h                     25139 peers/tables.h
-    3531 kernels/shared.h                12775 rows/logprobs.h                 25444 peers/values.h
-    3650 kernels/passes.h                12858 rows/draw.h                     25852 peers/llama_server.h
-    4301 kernels/check.h                 13097 run/sample.h                    25918 peers/fields.h
-    4322 kernels/dispatch.h              13259 run/apply.h                     26076 peers/requests.h
-    4513 core/array.h                    13341 run/writing.h                   26197 shards/head.h
-    4821 core/table.h                    13468 run/arrays.h                    26317 shards/bytes.h
-    5048 core/record.h                   13589 run/arrays_llama_cpp.h          26412 shards/merging.h
-    5262 core/fields.h                   13882 run/verify.h                    26689 shards/row.h
-    5433 core/owners.h                   13965 run/batch.h                     26803 shards/answers.h
-    5490 grammar/declared.h              14117 life/state.h                    27353 shards/logprobs.h
-    5514 constraints/declared.h          14197 life/state_fields.h             27491 shards/told.h
-    5534 core/making.h                   14291 life/state_kinds.h              27627 shards/steps.h
-    5639 core/windows.h                  14456 core/kinds.h                    27823 shards/prefix.h
-    5739 core/streams.h                  14512 operator/weights.h              28415 shards/cuts.h
-    5777 samplers/logit_bias.h           14599 operator/search.h               28636 shards/draws.h
-    5815 samplers/penalties.h            14737 operator/run.h                  28788 shards/way.h
-    5867 samplers/dry.h                  14904 kv/cells.h                      28932 shards/memory.h
-    6185 samplers/top_n_sigma.h          14941 kv/making.h                     29009 shards/batch.h
-    6271 samplers/tail_free.h            15166 kv/slot.h                       29442 drafts/head.h
-    6346 samplers/typical_top_p.h        15305 kv/sequences.h                  29498 drafts/block.h
-    6380 samplers/min_p.h                15439 kv/data.h                       29683 drafts/tree.h
-    6392 samplers/top_a.h                15562 kv/update.h                     29803 drafts/relaxed.h
-    6443 samplers/top_h_min_k.h          15687 kv/state.h                      29878 drafts/hooks.h
-    6511 samplers/xtc.h                  15898 llama_cpp/functions.h           29901 constraints/automaton.h
-    6545 samplers/temperature.h          15965 llama_cpp/object.h              29990 constraints/making.h
-    6609 samplers/smoothing.h            16018 llama_cpp/vocabulary.h          30203 constraints/sampler.h
-    6659 drafts/declared.h               16094 text/reading.h                  30293 constraints/constructors.h
-    6672 samplers/selection.h            16201 text/strings.h                  30556 constraints/accepting.h
-    6707 samplers/choose.h               16291 text/values.h                   30798 constraints/drawing.h
-    6767 samplers/ratio.h                16444 text/documents.h                30981 constraints/told.h
-    6844 samplers/draw.h                 16517 grammar/head.h                  31039 constraints/top_p_decay.h
-    6898 samplers/gumbel.h               16551 grammar/tree.h                  31093 constraints/accessors.h
-    6958 samplers/mirostat.h             17256 grammar/finishing.h             31130 base/restore.h
-    7058 samplers/adaptive_p.h           17477 grammar/reading.h               31143 api/license.h
+       2 api/opening.h                    7154 samplers/llama_cpp/head.h       17589 grammar/gbnf.h
+     256 api/config.h                     7231 samplers/llama_cpp/truncation.h 17880 grammar/regex.h
+     286 api/types.h                      7371 samplers/llama_cpp/temperature.h 18277 grammar/grammars.h
+     534 api/missing.h                    7433 samplers/llama_cpp/selection.h  18331 grammar/vocabulary.h
+     548 api/sample.h                     7574 samplers/infill.h               18799 grammar/triggers.h
+     635 api/chains.h                     7657 config/describe.h               19128 grammar/matcher.h
+     883 api/samplers.h                   7838 config/params.h                 19345 grammar/derivatives.h
+    1136 api/gumbel.h                     7910 config/constructors.h           19846 grammar/states.h
+    1156 api/operator.h                   8120 config/from_params.h            19996 grammar/items.h
+    1205 api/kv.h                         8191 config/orders.h                 20119 grammar/masks.h
+    1383 api/llama_cpp.h                  8422 config/numbers.h                20311 grammar/runs.h
+    1423 api/text_error.h                 8559 config/set.h                    20482 grammar/entries.h
+    1439 api/grammar.h                    8705 config/tell.h                   20847 grammar/accepting.h
+    1598 api/shards.h                     8834 config/settings.h               21179 grammar/waiting.h
+    1692 api/peers.h                      8943 life/rollback.h                 21302 grammar/history.h
+    1759 api/drafts.h                     9248 life/chain.h                    21428 grammar/room.h
+    1856 api/constraints.h                9516 life/members.h                  21653 grammar/sampler.h
+    2026 api/parts.h                      9642 life/update.h                   21909 grammar/hooks.h
+    2063 base/switches.h                  9903 life/copy.h                     22019 schema/head.h
+    2313 base/random.h                   10087 rows/row.h                      22185 schema/errors.h
+    2404 base/exact.h                    10355 rows/pieces.h                   22285 schema/collections.h
+    2614 base/bits128.h                  10448 rows/thresholds.h               22306 schema/references.h
+    2688 base/elements.h                 10551 rows/compact.h                  22578 schema/strings.h
+    2817 kernels/contract.h              10730 rows/sums.h                     22638 schema/numbers.h
+    2959 kernels/scalar.h                10875 rows/changes.h                  22902 schema/sets.h
+    3161 kernels/sets.h                  10957 rows/cuts.h                     23046 schema/formats.h
+    3206 kernels/vectors.h               11381 rows/typical.h                  23252 schema/scalars.h
+    3321 kernels/avx512.h                11693 rows/tail_free.h                23541 schema/goals.h
+    3403 kernels/avx2.h                  11767 rows/selecting.h                23756 schema/alternatives.h
+    3464 kernels/sse2.h                  11896 rows/mirostat.h                 24234 schema/objects.h
+    3480 kernels/neon.h                  11974 rows/llama_cpp/sums.h           24743 schema/arrays.h
+    3501 kernels/wasm.h                  12311 rows/llama_cpp/samplers.h       24996 schema/whole.h
+    3515 kernels/generic.h               12785 rows/plan.h                     25166 peers/tables.h
+    3531 kernels/shared.h                12802 rows/logprobs.h                 25471 peers/values.h
+    3650 kernels/passes.h                12885 rows/draw.h                     25879 peers/llama_server.h
+    4301 kernels/check.h                 13124 run/sample.h                    25945 peers/fields.h
+    4322 kernels/dispatch.h              13286 run/apply.h                     26103 peers/requests.h
+    4513 core/array.h                    13368 run/writing.h                   26224 shards/head.h
+    4821 core/table.h                    13495 run/arrays.h                    26344 shards/bytes.h
+    5048 core/record.h                   13616 run/arrays_llama_cpp.h          26439 shards/merging.h
+    5262 core/fields.h                   13909 run/verify.h                    26716 shards/row.h
+    5433 core/owners.h                   13992 run/batch.h                     26830 shards/answers.h
+    5490 grammar/declared.h              14144 life/state.h                    27380 shards/logprobs.h
+    5514 constraints/declared.h          14224 life/state_fields.h             27518 shards/told.h
+    5534 core/making.h                   14318 life/state_kinds.h              27654 shards/steps.h
+    5639 core/windows.h                  14483 core/kinds.h                    27850 shards/prefix.h
+    5739 core/streams.h                  14539 operator/weights.h              28442 shards/cuts.h
+    5777 samplers/logit_bias.h           14626 operator/search.h               28663 shards/draws.h
+    5815 samplers/penalties.h            14764 operator/run.h                  28815 shards/way.h
+    5871 samplers/dry.h                  14931 kv/cells.h                      28959 shards/memory.h
+    6190 samplers/top_n_sigma.h          14968 kv/making.h                     29036 shards/batch.h
+    6274 samplers/tail_free.h            15193 kv/slot.h                       29469 drafts/head.h
+    6350 samplers/typical_top_p.h        15332 kv/sequences.h                  29525 drafts/block.h
+    6385 samplers/min_p.h                15466 kv/data.h                       29710 drafts/tree.h
+    6398 samplers/top_a.h                15589 kv/update.h                     29830 drafts/relaxed.h
+    6451 samplers/top_h_min_k.h          15714 kv/state.h                      29905 drafts/hooks.h
+    6521 samplers/xtc.h                  15925 llama_cpp/functions.h           29928 constraints/automaton.h
+    6557 samplers/temperature.h          15992 llama_cpp/object.h              30017 constraints/making.h
+    6621 samplers/smoothing.h            16045 llama_cpp/vocabulary.h          30230 constraints/sampler.h
+    6674 drafts/declared.h               16121 text/reading.h                  30320 constraints/constructors.h
+    6687 samplers/selection.h            16228 text/strings.h                  30583 constraints/accepting.h
+    6719 samplers/choose.h               16318 text/values.h                   30825 constraints/drawing.h
+    6782 samplers/ratio.h                16471 text/documents.h                31008 constraints/told.h
+    6860 samplers/draw.h                 16544 grammar/head.h                  31066 constraints/top_p_decay.h
+    6916 samplers/gumbel.h               16578 grammar/tree.h                  31120 constraints/accessors.h
+    6979 samplers/mirostat.h             17283 grammar/finishing.h             31157 base/restore.h
+    7079 samplers/adaptive_p.h           17504 grammar/reading.h               31170 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5776,16 +5776,16 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
-   Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
-   their logits, and leaves the array unsorted. A token that is masked stays masked (only a bias of -infinity masks
-   more), and what overflows becomes +-FLT_MAX, so that a row of numbers stays one.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in the
+   last two: sampi_patch relies on it), changes their logits, and leaves the array unsorted. A masked token stays
+   masked; a result that overflows becomes +-FLT_MAX.
 
-   Of each sampler: build fills its parts once, when it is made (the constructor's pointers are gone afterwards);
-   reset and accept are the only ones that change its window of tokens; apply does the step on an array; change is the
-   new logit of one token. The fast path and the GPU take the lists and the changes from here (sampi_penalties_list,
-   sampi_dry_list, sampi_bias_change, ...), so a token's new logit is computed in one way only.
+   Of each sampler: build fills its parts when it is made; reset and accept alone change its window; apply does the step
+   on an array; change is the new logit of one token. Rows and the GPU take lists and changes from here, so a token's
+   new logit is computed in one way only.
 
-   The one thing to know: the lists are sorted by token, and sampi_patch relies on it. */
+   logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
+   list, as given. */
 
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
@@ -5813,7 +5813,11 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- src/samplers/penalties.h ---- */
-/* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
+/* ---- penalties ----
+   Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
+   0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
+   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 its tokens, sorted, each with its c. accept keeps c up to date,
+   so apply never walks through the window. */
 
 /* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
@@ -5866,13 +5870,14 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
-   A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
-   base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
-   then heads.
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). Behind "a b c
+   d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
+   Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails, heads, the breakers' texts.
 
-   A breaker is a text across which no repetition is seen ("\n", or a word before each speaker's turn). In tokens it
-   may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
-   a beginning of one; its tail is what remains of the breaker, in tokens. */
+   A breaker is a text across which no repetition is seen ("\n", say). The breakers are tokenised here, when the sampler
+   is made (sampi_dry_build). As a breaker may begin inside of one token and end inside of another, it becomes heads and
+   tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
+   */
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
@@ -6184,18 +6189,16 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/top_n_sigma.h ---- */
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
-   top_a and its kin, top_h, min_k, xtc. Of each the function that its row in the table of samplers names,
-   sampi_..._apply, and the arithmetic of its threshold, which the fast path and the GPU use too. sampi_run calls it
-   after sampi_check, and never for a sampler that is off, so parameters are within their ranges here and the row has a
-   maximum. It may change the array, nothing of the sampler.
+   Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
+   which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
+   sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
+   row has a maximum. It changes the array, nothing of the sampler, and leaves one token at least.
 
-   Each has the same two steps: what decides (an integer mass, or a double got from one logit and constants of the
-   row), then a cut of >>array. top_n_sigma alone masks instead of cutting, as its authors do. At least one token is
-   left, always.
+   A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
+   same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
 
-   The one thing to know: a token is in or out by the token itself and sums over the row, never by where it stands in
-   the array. So the fast path may find the same tokens in another way. */
+   In this room: top_n_sigma, which masks l < max - n * sigma (logits 4, 2, 1, 1: sigma is 1.22, n = 2 keeps 4 and 2),
+   and top_k. */
 
 /* ---- top_n_sigma (Tang et al. 2024) ---- */
 
@@ -6270,9 +6273,10 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
-   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
-   a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
-   units of weight; a sum of a_i that is next to nothing counts every a_i as the same, as the original does. */
+   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum the a_i
+   are a distribution; the first i whose running sum exceeds z ends the row, for behind it lies the flat tail. p = 0.5,
+   0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
+   to nothing every a_i counts the same, as in the original. */
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
@@ -6345,8 +6349,9 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
 
 /* ---- src/samplers/typical_top_p.h ---- */
 /* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
-   Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
-   more than p; of the order by logit, p at least. */
+   Both keep the shortest beginning of an order that holds a mass. typical's order is by |surprise - entropy|, and the
+   mass exceeds p; top_p's is by logit, and the mass reaches p. p = 0.5, 0.3, 0.15, 0.05: the entropy is 1.14 and the
+   surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second alone; top_p 0.7 keeps two. */
 
 /* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
    - l under p. The fast path sorts by it too. */
@@ -6378,7 +6383,8 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- src/samplers/min_p.h ---- */
-/* ---- min_p (Nguyen et al. 2024) ---- */
+/* ---- min_p (Nguyen et al. 2024) ----
+   It keeps p_i >= p * p_max, which needs no sum: l >= max + ln p. p = 0.5, 0.3, 0.15, 0.05: min_p 0.2 keeps three. */
 
 /* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -6391,7 +6397,9 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/top_a.h ---- */
 /* ---- top_a, p_less, epsilon, eta ----
-   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
+   Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
+   p^2; epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three, p_less 1
+   (0.365) one, epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 
 /* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
    squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
@@ -6442,8 +6450,10 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
 
 /* ---- src/samplers/top_h_min_k.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
-   Both keep a beginning of the order by logit. Of the first n candidates, none of them masked, each function puts as
-   many in order as it needs. */
+   Both keep a beginning of the order by logit. top_h: the longest whose own entropy is at most alpha H; p = 0.5, 0.3,
+   0.15, 0.05 has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. min_k: up to the largest
+   (l_k - l_k+1) / k; logits 5, 4.9, 2, 1 have 0.1, 1.45, 0.33, so it keeps two. Only as many candidates are sorted as
+   are needed. */
 
 /* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
    least. *over: the entropy with one token more, if there is one. */
@@ -6509,7 +6519,9 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
 }
 
 /* ---- src/samplers/xtc.h ---- */
-/* ---- xtc, "exclude top choices" ---- */
+/* ---- xtc, "exclude top choices" (p-e-w) ----
+   With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
+   0.05 with t = 0.1: 0.15 and 0.05 are left. The coin is 64 random bits of the position. */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
@@ -6544,12 +6556,12 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
-   temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
-   stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
-   all but the first in order are masked.
+   temp divides the logits by T; temp_ext first computes T = t - delta .. t + delta from the row's entropy (0 .. ln n).
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. Nothing is dropped, and the order stays, but for ties that rounding
+   makes. T = 0 (and what temp_ext finds below 2^-20) masks all but the first in order.
 
-   The one thing to know: T is made into a factor 1 / T, rounded to f32, and each logit is one product rounded to f32.
-   The fast path carries that factor along instead of multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows carry that factor along
+   instead of multiplying (sampi_row's r), so it must be the same product. */
 
 /* Mask all but the candidate at `best`. */
 static void sampi_mask_but(samp_token_data_array *cur, size_t best)
@@ -6607,7 +6619,10 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 }
 
 /* ---- src/samplers/smoothing.h ---- */
-/* ---- smoothing, log_softmax ---- */
+/* ---- smoothing, log_softmax ----
+   Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
+   (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
+   so that penalties behind it do not depend on the logits' zero. */
 
 static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
 
@@ -6671,17 +6686,14 @@ static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur
 
 /* ---- src/samplers/selection.h ---- */
 /* =============================================================================================== >>selection
-   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
-   leaves in cur->selected the index of its candidate, and (but for greedy) p of all that are left. Of the sampler
-   apply changes mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted
-   (s->now.pending, pending_p), nothing else; sampi_end_draw puts s->now back if a later sampler fails.
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (softmax only sets p). Each leaves its
+   candidate's index in cur->selected, and (but for greedy) p of all that are left. Of the sampler apply changes
+   mirostat's mu (s->now.mu) and what adaptive_p remembers until its token is accepted (s->now.pending, pending_p);
+   sampi_end_draw puts s->now back if a later sampler fails.
 
-   The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
-   draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
-   taken.
-
-   The one thing to know: a draw goes by ascending id, whatever order the array is in. The order would depend on which
-   samplers have sorted, and the fast path, which does not sort, could not give the same token. */
+   All random ones choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so that
+   mu follows the token that was really taken. A draw goes by ascending id, whatever the array's order: that would
+   depend on which samplers have sorted, and rows do not sort. */
 
 /* For users who want p and the order, not a token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -6705,7 +6717,10 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- src/samplers/choose.h ---- */
-/* ---- which candidate a random number falls on ---- */
+/* ---- which candidate a random number falls on ----
+   The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
+   random number. Masses 2, 5, 3 and the number 6: the second. The masses are given by a function: envelopes for a draw,
+   what is left of p for a rejected draft. */
 
 /* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
@@ -6766,9 +6781,10 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
 
 /* ---- src/samplers/ratio.h ---- */
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
-   It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and nothing of it
-   is left in the residual max(0, p - q) that the token is drawn from then. So samp_verify need only compare tokens.
-   */
+   It tests a draft's token of probability q in the draft and p here: accepted with min(1, p / q), else another one is
+   drawn from the residual max(0, p - q). So what comes out has p's distribution; q = 0.6 and p = 0.3 is accepted half
+   of the time. A token that is rejected has p < q, hence no residual, and is never drawn again: samp_verify need only
+   compare tokens. */
 
 #define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
 
@@ -6842,14 +6858,16 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
 }
 
 /* ---- src/samplers/draw.h ---- */
-/* ---- the draw ---- */
+/* ---- the draw ----
+   One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
+   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
+   proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
+   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place. */
 
 /* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
    of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
-   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer arithmetic
-   on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the proposals fail.
-   Only one exp a proposal instead of one for every token: that is what makes it worth while on the fast path, which
-   draws the same way (sampi_envelope, sampi_random). Sets cur->selected and nothing else. */
+   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. Sets cur->selected and
+   nothing else. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;
@@ -6896,7 +6914,10 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- src/samplers/gumbel.h ---- */
-/* ---- gumbel ---- */
+/* ---- gumbel ----
+   Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
+   position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
+   0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
 #ifdef SAMPLING_GUMBEL_DECLARED
 
 /* A race under way: who leads, and the time that is to be beaten. */
@@ -6957,10 +6978,10 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
-   It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
-   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
-   is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
-   */
+   Both versions steer the surprise of the tokens, log2(1 / p), to tau. mu is what is allowed now, 2 tau at first.
+   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those with a surprise of
+   at most mu. Then a token is drawn and mu -= eta * (surprise - tau): with tau 3, eta 0.1 a token of p = 1/4 (2 bits)
+   raises mu by 0.1. mu moves in apply and not in accept, as in llama.cpp. */
 
 /* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
@@ -7057,9 +7078,10 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
 
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
-   It steers the probability of the chosen tokens to a target: logits become a function of |p - aim| that is largest
-   where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
-   the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
+   It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (target 0.5, average 0.4:
+   0.6); a logit becomes 5 - 10 x^2 / (1 + x), x = |p - aim| / 0.3, largest where p is the aim; then a token is drawn by
+   these. It learns from the token that is accepted, if it had selected that one: apply notes it (pending), accept adds
+   its p to the decaying average (sum / total). */
 
 /* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
@@ -7131,19 +7153,18 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 
 /* ---- src/samplers/llama_cpp/head.h ---- */
 /* =================================================================================================== >>llama
-   SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
-   them on x86-64, so that a seed gives its tokens. sampi_run takes the row's apply_llama in place of apply; what
-   comes in and may be written is the same, and so is the meaning of each sampler: only what is not obvious from
-   >>truncation ... >>selection is said here.
+   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
+   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
+   of apply; arguments and meaning are the same.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
    products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can
-   move it back.
+   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
+   it back.
 
-   The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
-   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. samp_sample
-   comes here with what >>fast has left of the row. */
+   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
+   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
+   rows/llama_cpp/ has left of the row. */
 
 /* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
    as they were: one that has been kept aside still has its p by them. */
@@ -7208,9 +7229,10 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
 }
 
 /* ---- src/samplers/llama_cpp/truncation.h ---- */
-/* ---- truncation ----
-   From here on: what the table's rows name as apply_llama; sampi_run calls it. Each may write the candidates, the size
-   and `sorted`, as the one in >>truncation does. */
+/* ---- truncation, in llama.cpp's arithmetic ----
+   The samplers that drop candidates, as apply_llama of the table's rows. Each may write the candidates, the size and
+   `sorted`, as its twin in >>truncation does. Example of a difference: top_p adds the floats p_0 + p_1 + ... in order
+   until the sum reaches p, where the canonical one compares integers. */
 
 /* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
    with std::pow's double. */
@@ -7347,8 +7369,9 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
 }
 
 /* ---- src/samplers/llama_cpp/temperature.h ---- */
-/* ---- temperature ----
-   Both scale in one place, which writes logits only; temp_ext leaves an order and p as well. */
+/* ---- temperature, in llama.cpp's arithmetic ----
+   temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
+   only; temp_ext sorts and sets p as well, since llama.cpp's does to find the entropy. */
 
 /* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
    would take the smaller id of equal ones. */
@@ -7408,9 +7431,11 @@ static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_arr
 }
 
 /* ---- src/samplers/llama_cpp/selection.h ---- */
-/* ---- selection ----
-   They write cur->selected, which sampi_check_selected looks at afterwards, take their random numbers from part 0 of
-   their sampler, and change s->now as the canonical ones do. */
+/* ---- selection, in llama.cpp's arithmetic ----
+   softmax, greedy, dist, the mirostats and adaptive_p. They write cur->selected, which sampi_check_selected looks at
+   afterwards, take their random numbers from part 0 of their sampler, and change s->now as the canonical ones do. dist,
+   say, takes one double u of std::mt19937, and the first candidate in array order at which the running sum of e^(l -
+   max) reaches u of the total. */
 
 /* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -7548,7 +7573,9 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
 
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
-   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
+   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
+   contract in api/samplers.h has the other rules. */
 
 /* A token's text; none of a token that the vocabulary has not. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)

@@ -1,4 +1,7 @@
-/* ---- which candidate a random number falls on ---- */
+/* ---- which candidate a random number falls on ----
+   The search that all draws share: the first candidate, in ascending id, at which the running sum of masses exceeds a
+   random number. Masses 2, 5, 3 and the number 6: the second. The masses are given by a function: envelopes for a draw,
+   what is left of p for a rejected draft. */
 
 /* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);

@@ -1,11 +1,13 @@
-/* ---- the draw ---- */
+/* ---- the draw ----
+   One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
+   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
+   proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
+   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place. */
 
 /* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
    of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
-   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer arithmetic
-   on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the proposals fail.
-   Only one exp a proposal instead of one for every token: that is what makes it worth while on the fast path, which
-   draws the same way (sampi_envelope, sampi_random). Sets cur->selected and nothing else. */
+   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. Sets cur->selected and
+   nothing else. */
 static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = cur->data[sampi_argmax(cur)].logit;

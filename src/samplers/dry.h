@@ -1,11 +1,12 @@
 /* ---- dry ("don't repeat yourself") ----
-   A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
-   base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
-   then heads.
+   A token that would continue a repetition of length L >= allowed loses multiplier * base^(L - allowed). Behind "a b c
+   d a b c" the token d continues one of length 3: with multiplier 0.8, base 1.75, allowed 2 it loses 0.8 * 1.75 = 1.4.
+   Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails, heads, the breakers' texts.
 
-   A breaker is a text across which no repetition is seen ("\n", or a word before each speaker's turn). In tokens it
-   may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
-   a beginning of one; its tail is what remains of the breaker, in tokens. */
+   A breaker is a text across which no repetition is seen ("\n", say). The breakers are tokenised here, when the sampler
+   is made (sampi_dry_build). As a breaker may begin inside of one token and end inside of another, it becomes heads and
+   tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
+   */
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 

@@ -1,4 +1,7 @@
-/* ---- gumbel ---- */
+/* ---- gumbel ----
+   Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
+   position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
+   0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
 #ifdef SAMPLING_GUMBEL_DECLARED
 
 /* A race under way: who leads, and the time that is to be beaten. */

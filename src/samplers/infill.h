@@ -1,5 +1,7 @@
 /* ---- infill ----
-   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
+   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
+   contract in api/samplers.h has the other rules. */
 
 /* A token's text; none of a token that the vocabulary has not. */
 static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)

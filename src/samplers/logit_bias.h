@@ -1,14 +1,14 @@
 /* ================================================================================================== >>logits
-   Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
-   their logits, and leaves the array unsorted. A token that is masked stays masked (only a bias of -infinity masks
-   more), and what overflows becomes +-FLT_MAX, so that a row of numbers stays one.
+   Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in the
+   last two: sampi_patch relies on it), changes their logits, and leaves the array unsorted. A masked token stays
+   masked; a result that overflows becomes +-FLT_MAX.
 
-   Of each sampler: build fills its parts once, when it is made (the constructor's pointers are gone afterwards);
-   reset and accept are the only ones that change its window of tokens; apply does the step on an array; change is the
-   new logit of one token. The fast path and the GPU take the lists and the changes from here (sampi_penalties_list,
-   sampi_dry_list, sampi_bias_change, ...), so a token's new logit is computed in one way only.
+   Of each sampler: build fills its parts when it is made; reset and accept alone change its window; apply does the step
+   on an array; change is the new logit of one token. Rows and the GPU take lists and changes from here, so a token's
+   new logit is computed in one way only.
 
-   The one thing to know: the lists are sorted by token, and sampi_patch relies on it. */
+   logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
+   list, as given. */
 
 /* ---- logit_bias: part 0 is the list, as given ---- */
 

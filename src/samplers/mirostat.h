@@ -1,8 +1,8 @@
 /* ---- mirostat (Basu et al. 2020) ----
-   It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
-   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
-   is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
-   */
+   Both versions steer the surprise of the tokens, log2(1 / p), to tau. mu is what is allowed now, 2 tau at first.
+   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those with a surprise of
+   at most mu. Then a token is drawn and mu -= eta * (surprise - tau): with tau 3, eta 0.1 a token of p = 1/4 (2 bits)
+   raises mu by 0.1. mu moves in apply and not in accept, as in llama.cpp. */
 
 /* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }

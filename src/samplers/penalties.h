@@ -1,4 +1,8 @@
-/* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
+/* ---- penalties ----
+   Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
+   0 ? l * repeat : l / repeat) - (c * freq + present). With repeat 1.25, freq 0.1, present 0.2 and c = 3 a logit of 2
+   becomes 1.6 - 0.5 = 1.1. Part 0 is the window, part 1 its tokens, sorted, each with its c. accept keeps c up to date,
+   so apply never walks through the window. */
 
 /* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }

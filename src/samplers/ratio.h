@@ -1,7 +1,8 @@
 /* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
-   It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and nothing of it
-   is left in the residual max(0, p - q) that the token is drawn from then. So samp_verify need only compare tokens.
-   */
+   It tests a draft's token of probability q in the draft and p here: accepted with min(1, p / q), else another one is
+   drawn from the residual max(0, p - q). So what comes out has p's distribution; q = 0.6 and p = 0.3 is accepted half
+   of the time. A token that is rejected has p < q, hence no residual, and is never drawn again: samp_verify need only
+   compare tokens. */
 
 #define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
 

@@ -1,4 +1,7 @@
-/* ---- smoothing, log_softmax ---- */
+/* ---- smoothing, log_softmax ----
+   Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
+   (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
+   so that penalties behind it do not depend on the logits' zero. */
 
 static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
 

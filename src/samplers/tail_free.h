@@ -1,7 +1,8 @@
 /* ---- tail_free (Bricken 2019) ----
-   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
-   a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
-   units of weight; a sum of a_i that is next to nothing counts every a_i as the same, as the original does. */
+   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum the a_i
+   are a distribution; the first i whose running sum exceeds z ends the row, for behind it lies the flat tail. p = 0.5,
+   0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
+   to nothing every a_i counts the same, as in the original. */
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 

@@ -1,10 +1,10 @@
 /* ============================================================================================= >>temperature
-   temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
-   stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
-   all but the first in order are masked.
+   temp divides the logits by T; temp_ext first computes T = t - delta .. t + delta from the row's entropy (0 .. ln n).
+   At T = 2 logits 3 and 1 become 1.5 and 0.5. Nothing is dropped, and the order stays, but for ties that rounding
+   makes. T = 0 (and what temp_ext finds below 2^-20) masks all but the first in order.
 
-   The one thing to know: T is made into a factor 1 / T, rounded to f32, and each logit is one product rounded to f32.
-   The fast path carries that factor along instead of multiplying (sampi_row's r), so it must be the same product. */
+   The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows carry that factor along
+   instead of multiplying (sampi_row's r), so it must be the same product. */
 
 /* Mask all but the candidate at `best`. */
 static void sampi_mask_but(samp_token_data_array *cur, size_t best)

@@ -1,5 +1,7 @@
 /* ---- top_a, p_less, epsilon, eta ----
-   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
+   Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
+   p^2; epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three, p_less 1
+   (0.365) one, epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
 
 /* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
    squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */

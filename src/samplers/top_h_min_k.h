@@ -1,6 +1,8 @@
 /* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
-   Both keep a beginning of the order by logit. Of the first n candidates, none of them masked, each function puts as
-   many in order as it needs. */
+   Both keep a beginning of the order by logit. top_h: the longest whose own entropy is at most alpha H; p = 0.5, 0.3,
+   0.15, 0.05 has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. min_k: up to the largest
+   (l_k - l_k+1) / k; logits 5, 4.9, 2, 1 have 0.1, 1.45, 0.33, so it keeps two. Only as many candidates are sorted as
+   are needed. */
 
 /* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
    least. *over: the entropy with one token more, if there is one. */

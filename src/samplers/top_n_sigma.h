@@ -1,16 +1,14 @@
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
-   top_a and its kin, top_h, min_k, xtc. Of each the function that its row in the table of samplers names,
-   sampi_..._apply, and the arithmetic of its threshold, which the fast path and the GPU use too. sampi_run calls it
-   after sampi_check, and never for a sampler that is off, so parameters are within their ranges here and the row has a
-   maximum. It may change the array, nothing of the sampler.
+   Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
+   which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
+   sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
+   row has a maximum. It changes the array, nothing of the sampler, and leaves one token at least.
 
-   Each has the same two steps: what decides (an integer mass, or a double got from one logit and constants of the
-   row), then a cut of >>array. top_n_sigma alone masks instead of cutting, as its authors do. At least one token is
-   left, always.
+   A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
+   same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
 
-   The one thing to know: a token is in or out by the token itself and sums over the row, never by where it stands in
-   the array. So the fast path may find the same tokens in another way. */
+   In this room: top_n_sigma, which masks l < max - n * sigma (logits 4, 2, 1, 1: sigma is 1.22, n = 2 keeps 4 and 2),
+   and top_k. */
 
 /* ---- top_n_sigma (Tang et al. 2024) ---- */
 

@@ -1,6 +1,7 @@
 /* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
-   Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
-   more than p; of the order by logit, p at least. */
+   Both keep the shortest beginning of an order that holds a mass. typical's order is by |surprise - entropy|, and the
+   mass exceeds p; top_p's is by logit, and the mass reaches p. p = 0.5, 0.3, 0.15, 0.05: the entropy is 1.14 and the
+   surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second alone; top_p 0.7 keeps two. */
 
 /* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
    - l under p. The fast path sorts by it too. */

@@ -1,4 +1,6 @@
-/* ---- xtc, "exclude top choices" ---- */
+/* ---- xtc, "exclude top choices" (p-e-w) ----
+   With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
+   0.05 with t = 0.1: 0.15 and 0.05 are left. The coin is 64 random bits of the position. */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)

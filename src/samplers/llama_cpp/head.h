@@ -1,17 +1,16 @@
 /* =================================================================================================== >>llama
-   SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
-   them on x86-64, so that a seed gives its tokens. sampi_run takes the row's apply_llama in place of apply; what
-   comes in and may be written is the same, and so is the meaning of each sampler: only what is not obvious from
-   >>truncation ... >>selection is said here.
+   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
+   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
+   of apply; arguments and meaning are the same.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
    products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can
-   move it back.
+   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
+   it back.
 
-   The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
-   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. samp_sample
-   comes here with what >>fast has left of the row. */
+   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
+   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
+   rows/llama_cpp/ has left of the row. */
 
 /* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
    as they were: one that has been kept aside still has its p by them. */

@@ -1,6 +1,8 @@
-/* ---- selection ----
-   They write cur->selected, which sampi_check_selected looks at afterwards, take their random numbers from part 0 of
-   their sampler, and change s->now as the canonical ones do. */
+/* ---- selection, in llama.cpp's arithmetic ----
+   softmax, greedy, dist, the mirostats and adaptive_p. They write cur->selected, which sampi_check_selected looks at
+   afterwards, take their random numbers from part 0 of their sampler, and change s->now as the canonical ones do. dist,
+   say, takes one double u of std::mt19937, and the first candidate in array order at which the running sum of e^(l -
+   max) reaches u of the total. */
 
 /* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)

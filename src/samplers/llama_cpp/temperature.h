@@ -1,5 +1,6 @@
-/* ---- temperature ----
-   Both scale in one place, which writes logits only; temp_ext leaves an order and p as well. */
+/* ---- temperature, in llama.cpp's arithmetic ----
+   temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
+   only; temp_ext sorts and sets p as well, since llama.cpp's does to find the entropy. */
 
 /* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
    would take the smaller id of equal ones. */

@@ -1,6 +1,7 @@
-/* ---- truncation ----
-   From here on: what the table's rows name as apply_llama; sampi_run calls it. Each may write the candidates, the size
-   and `sorted`, as the one in >>truncation does. */
+/* ---- truncation, in llama.cpp's arithmetic ----
+   The samplers that drop candidates, as apply_llama of the table's rows. Each may write the candidates, the size and
+   `sorted`, as its twin in >>truncation does. Example of a difference: top_p adds the floats p_0 + p_1 + ... in order
+   until the sum reaches p, where the canonical one compares integers. */
 
 /* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
    with std::pow's double. */
