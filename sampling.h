@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7154 samplers/llama_cpp/head.h       17589 grammar/gbnf.h
-     256 api/config.h                     7231 samplers/llama_cpp/truncation.h 17880 grammar/regex.h
-     286 api/types.h                      7371 samplers/llama_cpp/temperature.h 18277 grammar/grammars.h
-     534 api/missing.h                    7433 samplers/llama_cpp/selection.h  18331 grammar/vocabulary.h
-     548 api/sample.h                     7574 samplers/infill.h               18799 grammar/triggers.h
-     635 api/chains.h                     7657 config/describe.h               19128 grammar/matcher.h
-     883 api/samplers.h                   7838 config/params.h                 19345 grammar/derivatives.h
-    1136 api/gumbel.h                     7910 config/constructors.h           19846 grammar/states.h
-    1156 api/operator.h                   8120 config/from_params.h            19996 grammar/items.h
-    1205 api/kv.h                         8191 config/orders.h                 20119 grammar/masks.h
-    1383 api/llama_cpp.h                  8422 config/numbers.h                20311 grammar/runs.h
-    1423 api/text_error.h                 8559 config/set.h                    20482 grammar/entries.h
-    1439 api/grammar.h                    8705 config/tell.h                   20847 grammar/accepting.h
-    1598 api/shards.h                     8834 config/settings.h               21179 grammar/waiting.h
-    1692 api/peers.h                      8943 life/rollback.h                 21302 grammar/history.h
-    1759 api/drafts.h                     9248 life/chain.h                    21428 grammar/room.h
-    1856 api/constraints.h                9516 life/members.h                  21653 grammar/sampler.h
-    2026 api/parts.h                      9642 life/update.h                   21909 grammar/hooks.h
-    2063 base/switches.h                  9903 life/copy.h                     22019 schema/head.h
-    2313 base/random.h                   10087 rows/row.h                      22185 schema/errors.h
-    2404 base/exact.h                    10355 rows/pieces.h                   22285 schema/collections.h
-    2614 base/bits128.h                  10448 rows/thresholds.h               22306 schema/references.h
-    2688 base/elements.h                 10551 rows/compact.h                  22578 schema/strings.h
-    2817 kernels/contract.h              10730 rows/sums.h                     22638 schema/numbers.h
-    2959 kernels/scalar.h                10875 rows/changes.h                  22902 schema/sets.h
-    3161 kernels/sets.h                  10957 rows/cuts.h                     23046 schema/formats.h
-    3206 kernels/vectors.h               11381 rows/typical.h                  23252 schema/scalars.h
-    3321 kernels/avx512.h                11693 rows/tail_free.h                23541 schema/goals.h
-    3403 kernels/avx2.h                  11767 rows/selecting.h                23756 schema/alternatives.h
-    3464 kernels/sse2.h                  11896 rows/mirostat.h                 24234 schema/objects.h
-    3480 kernels/neon.h                  11974 rows/llama_cpp/sums.h           24743 schema/arrays.h
-    3501 kernels/wasm.h                  12311 rows/llama_cpp/samplers.h       24996 schema/whole.h
-    3515 kernels/generic.h               12785 rows/plan.h                     25166 peers/tables.h
-    3531 kernels/shared.h                12802 rows/logprobs.h                 25471 peers/values.h
-    3650 kernels/passes.h                12885 rows/draw.h                     25879 peers/llama_server.h
-    4301 kernels/check.h                 13124 run/sample.h                    25945 peers/fields.h
-    4322 kernels/dispatch.h              13286 run/apply.h                     26103 peers/requests.h
-    4513 core/array.h                    13368 run/writing.h                   26224 shards/head.h
-    4821 core/table.h                    13495 run/arrays.h                    26344 shards/bytes.h
-    5048 core/record.h                   13616 run/arrays_llama_cpp.h          26439 shards/merging.h
-    5262 core/fields.h                   13909 run/verify.h                    26716 shards/row.h
-    5433 core/owners.h                   13992 run/batch.h                     26830 shards/answers.h
-    5490 grammar/declared.h              14144 life/state.h                    27380 shards/logprobs.h
-    5514 constraints/declared.h          14224 life/state_fields.h             27518 shards/told.h
-    5534 core/making.h                   14318 life/state_kinds.h              27654 shards/steps.h
-    5639 core/windows.h                  14483 core/kinds.h                    27850 shards/prefix.h
-    5739 core/streams.h                  14539 operator/weights.h              28442 shards/cuts.h
-    5777 samplers/logit_bias.h           14626 operator/search.h               28663 shards/draws.h
-    5815 samplers/penalties.h            14764 operator/run.h                  28815 shards/way.h
-    5871 samplers/dry.h                  14931 kv/cells.h                      28959 shards/memory.h
-    6190 samplers/top_n_sigma.h          14968 kv/making.h                     29036 shards/batch.h
-    6274 samplers/tail_free.h            15193 kv/slot.h                       29469 drafts/head.h
-    6350 samplers/typical_top_p.h        15332 kv/sequences.h                  29525 drafts/block.h
-    6385 samplers/min_p.h                15466 kv/data.h                       29710 drafts/tree.h
-    6398 samplers/top_a.h                15589 kv/update.h                     29830 drafts/relaxed.h
-    6451 samplers/top_h_min_k.h          15714 kv/state.h                      29905 drafts/hooks.h
-    6521 samplers/xtc.h                  15925 llama_cpp/functions.h           29928 constraints/automaton.h
-    6557 samplers/temperature.h          15992 llama_cpp/object.h              30017 constraints/making.h
-    6621 samplers/smoothing.h            16045 llama_cpp/vocabulary.h          30230 constraints/sampler.h
-    6674 drafts/declared.h               16121 text/reading.h                  30320 constraints/constructors.h
-    6687 samplers/selection.h            16228 text/strings.h                  30583 constraints/accepting.h
-    6719 samplers/choose.h               16318 text/values.h                   30825 constraints/drawing.h
-    6782 samplers/ratio.h                16471 text/documents.h                31008 constraints/told.h
-    6860 samplers/draw.h                 16544 grammar/head.h                  31066 constraints/top_p_decay.h
-    6916 samplers/gumbel.h               16578 grammar/tree.h                  31120 constraints/accessors.h
-    6979 samplers/mirostat.h             17283 grammar/finishing.h             31157 base/restore.h
-    7079 samplers/adaptive_p.h           17504 grammar/reading.h               31170 api/license.h
+       2 api/opening.h                    7170 samplers/llama_cpp/head.h       17653 grammar/gbnf.h
+     256 api/config.h                     7247 samplers/llama_cpp/truncation.h 17944 grammar/regex.h
+     286 api/types.h                      7387 samplers/llama_cpp/temperature.h 18341 grammar/grammars.h
+     534 api/missing.h                    7449 samplers/llama_cpp/selection.h  18395 grammar/vocabulary.h
+     548 api/sample.h                     7590 samplers/infill.h               18863 grammar/triggers.h
+     635 api/chains.h                     7673 config/describe.h               19192 grammar/matcher.h
+     883 api/samplers.h                   7854 config/params.h                 19409 grammar/derivatives.h
+    1136 api/gumbel.h                     7926 config/constructors.h           19910 grammar/states.h
+    1156 api/operator.h                   8136 config/from_params.h            20060 grammar/items.h
+    1205 api/kv.h                         8207 config/orders.h                 20183 grammar/masks.h
+    1383 api/llama_cpp.h                  8438 config/numbers.h                20375 grammar/runs.h
+    1423 api/text_error.h                 8575 config/set.h                    20546 grammar/entries.h
+    1439 api/grammar.h                    8723 config/tell.h                   20911 grammar/accepting.h
+    1598 api/shards.h                     8854 config/settings.h               21243 grammar/waiting.h
+    1692 api/peers.h                      8963 life/rollback.h                 21366 grammar/history.h
+    1759 api/drafts.h                     9268 life/chain.h                    21492 grammar/room.h
+    1856 api/constraints.h                9536 life/members.h                  21717 grammar/sampler.h
+    2026 api/parts.h                      9662 life/update.h                   21973 grammar/hooks.h
+    2063 base/switches.h                  9923 life/copy.h                     22083 schema/head.h
+    2313 base/random.h                   10107 rows/row.h                      22249 schema/errors.h
+    2404 base/exact.h                    10375 rows/pieces.h                   22349 schema/collections.h
+    2614 base/bits128.h                  10468 rows/thresholds.h               22370 schema/references.h
+    2692 base/elements.h                 10574 rows/compact.h                  22642 schema/strings.h
+    2825 kernels/contract.h              10756 rows/sums.h                     22702 schema/numbers.h
+    2967 kernels/scalar.h                10904 rows/changes.h                  22966 schema/sets.h
+    3169 kernels/sets.h                  10989 rows/cuts.h                     23110 schema/formats.h
+    3216 kernels/vectors.h               11419 rows/typical.h                  23316 schema/scalars.h
+    3331 kernels/avx512.h                11731 rows/tail_free.h                23605 schema/goals.h
+    3413 kernels/avx2.h                  11807 rows/selecting.h                23820 schema/alternatives.h
+    3474 kernels/sse2.h                  11939 rows/mirostat.h                 24298 schema/objects.h
+    3490 kernels/neon.h                  12020 rows/llama_cpp/sums.h           24807 schema/arrays.h
+    3511 kernels/wasm.h                  12357 rows/llama_cpp/samplers.h       25060 schema/whole.h
+    3525 kernels/generic.h               12833 rows/plan.h                     25230 peers/tables.h
+    3543 kernels/shared.h                12851 rows/logprobs.h                 25535 peers/values.h
+    3664 kernels/passes.h                12937 rows/draw.h                     25943 peers/llama_server.h
+    4315 kernels/check.h                 13180 run/sample.h                    26009 peers/fields.h
+    4336 kernels/dispatch.h              13342 run/apply.h                     26167 peers/requests.h
+    4527 core/array.h                    13424 run/writing.h                   26288 shards/head.h
+    4835 core/table.h                    13553 run/arrays.h                    26408 shards/bytes.h
+    5062 core/record.h                   13676 run/arrays_llama_cpp.h          26503 shards/merging.h
+    5276 core/fields.h                   13971 run/verify.h                    26780 shards/row.h
+    5447 core/owners.h                   14054 run/batch.h                     26894 shards/answers.h
+    5506 grammar/declared.h              14206 life/state.h                    27444 shards/logprobs.h
+    5530 constraints/declared.h          14286 life/state_fields.h             27582 shards/told.h
+    5550 core/making.h                   14380 life/state_kinds.h              27718 shards/steps.h
+    5655 core/windows.h                  14545 core/kinds.h                    27914 shards/prefix.h
+    5755 core/streams.h                  14603 operator/weights.h              28506 shards/cuts.h
+    5793 samplers/logit_bias.h           14690 operator/search.h               28727 shards/draws.h
+    5831 samplers/penalties.h            14828 operator/run.h                  28879 shards/way.h
+    5887 samplers/dry.h                  14995 kv/cells.h                      29023 shards/memory.h
+    6206 samplers/top_n_sigma.h          15032 kv/making.h                     29100 shards/batch.h
+    6290 samplers/tail_free.h            15257 kv/slot.h                       29533 drafts/head.h
+    6366 samplers/typical_top_p.h        15396 kv/sequences.h                  29589 drafts/block.h
+    6401 samplers/min_p.h                15530 kv/data.h                       29774 drafts/tree.h
+    6414 samplers/top_a.h                15653 kv/update.h                     29894 drafts/relaxed.h
+    6467 samplers/top_h_min_k.h          15778 kv/state.h                      29969 drafts/hooks.h
+    6537 samplers/xtc.h                  15989 llama_cpp/functions.h           29992 constraints/automaton.h
+    6573 samplers/temperature.h          16056 llama_cpp/object.h              30081 constraints/making.h
+    6637 samplers/smoothing.h            16109 llama_cpp/vocabulary.h          30294 constraints/sampler.h
+    6690 drafts/declared.h               16185 text/reading.h                  30384 constraints/constructors.h
+    6703 samplers/selection.h            16292 text/strings.h                  30647 constraints/accepting.h
+    6735 samplers/choose.h               16382 text/values.h                   30889 constraints/drawing.h
+    6798 samplers/ratio.h                16535 text/documents.h                31072 constraints/told.h
+    6876 samplers/draw.h                 16608 grammar/head.h                  31130 constraints/top_p_decay.h
+    6932 samplers/gumbel.h               16642 grammar/tree.h                  31184 constraints/accessors.h
+    6995 samplers/mirostat.h             17347 grammar/finishing.h             31221 base/restore.h
+    7095 samplers/adaptive_p.h           17568 grammar/reading.h               31234 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2612,6 +2612,10 @@ static double sampi_powi(double x, int32_t n)
 }
 
 /* ---- src/base/bits128.h ---- */
+/* ---- integers of 128 bits ----
+   For exact variances (top_n_sigma), shares of a mass, and squares: sums, products, differences; by halves where the
+   compiler has no such type. */
+
 /* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;
@@ -2686,6 +2690,10 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 }
 
 /* ---- src/base/elements.h ---- */
+/* ---- elements of a row, and bytes ----
+   f16, bf16 and f64 to f32, one element of a row with its mask, little-endian words, checksums. All that is read from
+   outside goes through here. */
+
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
 static float sampi_float_of(uint32_t u)
 {
@@ -3159,7 +3167,9 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 #endif
 
 /* ---- src/kernels/sets.h ---- */
-/* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
+/* ---- the instruction sets ----
+   >>vectors and >>passes are compiled once for each set that this target has: the header includes itself with SAMPI_W,
+   the lanes, and SAMPI_T, the attribute that lets the compiler use the set. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
@@ -3513,6 +3523,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 #else /* generic */
 
 /* ---- src/kernels/generic.h ---- */
+/* ---- any other target, 4 lanes ---- */
+
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }
@@ -3529,6 +3541,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 #endif
 
 /* ---- src/kernels/shared.h ---- */
+/* ---- operations that several sets share ---- */
+
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
@@ -4299,7 +4313,7 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #define SAMPI_TWICE
 
 /* ---- src/kernels/check.h ---- */
-/* ---- is a row good? ---- */
+/* ---- is an array good? ---- */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
    Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */
@@ -5260,10 +5274,10 @@ struct sampi_sampler {
 };
 
 /* ---- src/core/fields.h ---- */
-/* ---- the fields of the samplers ----
-
-   The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
-   of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
+/* ---- the numbers of the samplers ----
+   One row a number: its name, its members in samp_params and in the record, type, range, default, disabled value. From
+   these rows follow the checks of constructors and parameters, the defaults of samp_params, the text of samp_describe,
+   names of settings, and the fingerprint in a saved state. */
 
 /* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
    type. */
@@ -5431,7 +5445,9 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 }
 
 /* ---- src/core/owners.h ---- */
-/* ---- the record's parts, and its owners ---- */
+/* ---- the record's parts, and its owners ----
+   How a part (an array behind the record) is found, how an edit is counted up through the chains that a sampler is in,
+   serial numbers, and the random source back at its seed. */
 
 /* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
@@ -8557,7 +8573,9 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 }
 
 /* ---- src/config/set.h ---- */
-/* ---- setting ---- */
+/* ---- settings: set ----
+   samp_settings_set: a name is looked up among the fields, its text is read by numbers.h or as a word, a list
+   (logit_bias, dry's breakers) grows by a block of its own. On an error nothing has changed. */
 
 /* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
    logit_bias is left out, whose list is the chain's and counts by itself. */
@@ -8703,7 +8721,9 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
 }
 
 /* ---- src/config/tell.h ---- */
-/* ---- telling ---- */
+/* ---- settings: get, and what a setting takes ----
+   A member's value as the shortest text that reads back as the same; the range that a field may have; a sentence for a
+   status (samp_error_text). */
 
 /* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
@@ -8832,7 +8852,7 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 }
 
 /* ---- src/config/settings.h ---- */
-/* ---- the settings themselves ---- */
+/* ---- the settings object, and a vocabulary from a list of tokens ---- */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -10446,7 +10466,10 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 }
 
 /* ---- src/rows/thresholds.h ---- */
-/* ---- finding thresholds ---- */
+/* ---- thresholds without a sort ----
+   The k-th largest of some numbers, or the value at which a mass is reached: bisection over the keys of floats
+   (integers in the same order), each step one counting pass. sampi_row_bound applies it to a row's line maxima: a value
+   that at least k tokens reach. */
 
 /* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
 typedef struct sampi_values {
@@ -10549,7 +10572,10 @@ static float sampi_row_bound(const sampi_row *row, size_t want)
 }
 
 /* ---- src/rows/compact.h ---- */
-/* ---- from dense to compact ---- */
+/* ---- from dense to compact ----
+   The tokens that reach a threshold are copied, ids ascending, to the workspace, and the row is these. Only lines (16
+   elements) whose maximum reaches the threshold are read: of 128,256 tokens top_k 40 reads about 40 lines. Cuts of a
+   compact row by number, ties by id, are here too. */
 
 /* Take the changed elements out of the m collected ones: how many stay. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)
@@ -10728,7 +10754,10 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
 }
 
 /* ---- src/rows/sums.h ---- */
-/* ---- sums ---- */
+/* ---- sums over a row: estimated with bounds, or exact ----
+   sampi_range is what is known of Z (and S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
+   pass in floats and cost half as much; samplers ask for the exact sum only if the ends leave a doubt. Also here: the
+   shortest prefix of a compact row with a given mass. */
 
 /* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
    estimate takes 15, for 128k tokens. */
@@ -10873,7 +10902,10 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
 }
 
 /* ---- src/rows/changes.h ---- */
-/* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
+/* ---- logit_bias, penalties, dry on a row ----
+   A few tokens get another logit. A dense row keeps these aside as "changes", so it need not be copied; where logits
+   are products (r is not 1) it becomes a copy first, since no element may give the logit wanted. The new logits come
+   from the samplers' own functions (sampi_bias_change, ...). */
 
 /* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
@@ -10955,6 +10987,12 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- src/rows/cuts.h ---- */
+/* ---- truncations and temperatures on a row ----
+   What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
+   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
+   exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
+   tail_free.h have rooms of their own. */
+
 /* ---- top_k, min_p ---- */
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
@@ -11691,7 +11729,9 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- src/rows/tail_free.h ---- */
-/* ---- tail_free ---- */
+/* ---- tail_free on a row ----
+   The second differences need an order: the first few hundred tokens, sorted, mostly decide, with a bound for what all
+   the others could add. A flat row is sorted whole, by radix: some 1 ms for 128,256 tokens. */
 
 /* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
    the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
@@ -11765,7 +11805,10 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- src/rows/selecting.h ---- */
-/* ---- selecting ---- */
+/* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
+   Each finds the token that its apply would select. dist sums the envelope by tiles of 256, finds the tile, then the
+   token; gumbel runs the tile with the most weight first, which leaves most other tokens no chance; adaptive_p writes
+   its logits beside the row and draws from these. */
 
 /* The first id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
@@ -11894,7 +11937,10 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- src/rows/mirostat.h ---- */
-/* ---- mirostat ---- */
+/* ---- mirostat on a row ----
+   Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
+   Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
+   draw as dist and move mu; where the ends give another mu, Z is summed. */
 
 /* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
    leaves out no weight: mostly both ends give the same mu. Else they are summed. */
@@ -12309,7 +12355,9 @@ static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums 
 }
 
 /* ---- src/rows/llama_cpp/samplers.h ---- */
-/* ---- its samplers ---- */
+/* ---- llama.cpp's arithmetic on rows: the samplers ----
+   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->cur, the candidates kept in
+   llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
@@ -12783,7 +12831,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 }
 
 /* ---- src/rows/plan.h ---- */
-/* ---- the plan ---- */
+/* ---- the members of a chain ----
+   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
    arithmetic. These go step by step. */
@@ -12800,7 +12849,10 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 }
 
 /* ---- src/rows/logprobs.h ---- */
-/* ---- log-probabilities: exact sums, whatever the draw did ---- */
+/* ---- log-probabilities ----
+   ln p and rank of the token drawn, and the n best, of a row as given or of what a chain has left. The sums are exact,
+   whatever the draw did; p is of the logit, not of its weight, which is 0 for tokens whose ln p is still worth telling.
+   */
 
 /* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
 static float sampi_logprob(float l, float max, uint64_t z)
@@ -12883,7 +12935,11 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 }
 
 /* ---- src/rows/draw.h ---- */
-/* ---- a draw ---- */
+/* ---- a draw ----
+   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
+   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
+   */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */
@@ -13366,7 +13422,9 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 }
 
 /* ---- src/run/writing.h ---- */
-/* ---- writing the array ---- */
+/* ---- writing the array that a view was ----
+   The view's row becomes the array again in one pass over it: who is left, each with its logit, p if a sampler has set
+   it, sorted if the samplers would have. */
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
@@ -13493,7 +13551,9 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 }
 
 /* ---- src/run/arrays.h ---- */
-/* ---- one sampler after the other ---- */
+/* ---- samp_apply on long arrays: one sampler after the other ----
+   Which samplers can work on the view, whether they leave the array sorted, and one step of one sampler. What fits is
+   asked of a sampler's kind and of its settings; what does not fit closes the view. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
@@ -13614,7 +13674,9 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 }
 
 /* ---- src/run/arrays_llama_cpp.h ---- */
-/* ---- in llama.cpp's arithmetic ---- */
+/* ---- samp_apply on long arrays, in llama.cpp's arithmetic ----
+   The same walk under MT19937, with what llama.cpp does in order: its sums of doubles are those of its loops to the
+   bit, computed by tiles. sampi_view_walk, at the end, goes through a chain in either arithmetic. */
 
 /* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
    for the first term half way between two sums, after which both are even. */
@@ -14481,8 +14543,10 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
 }
 
 /* ---- src/core/kinds.h ---- */
-/* ---- the table of >>sampler, now that all it names is there ----
-   The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
+/* ---- the table of kinds ----
+   sampi_traits_of, one row a kind: names, what it draws, flags, apply and its fast forms, hooks. It stands behind all
+   that it names; core/table.h says what each column means. Hooks stand by place, as C++11 has no designated
+   initialisers. */
 
 /* clang-format off */
 /*                                               prepare  build  settings  accept  reset  state  take_over  past */

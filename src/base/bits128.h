@@ -1,3 +1,7 @@
+/* ---- integers of 128 bits ----
+   For exact variances (top_n_sigma), shares of a mass, and squares: sums, products, differences; by halves where the
+   compiler has no such type. */
+
 /* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
 typedef struct sampi_u128 {
     uint64_t hi, lo;

@@ -1,3 +1,7 @@
+/* ---- elements of a row, and bytes ----
+   f16, bf16 and f64 to f32, one element of a row with its mask, little-endian words, checksums. All that is read from
+   outside goes through here. */
+
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
 static float sampi_float_of(uint32_t u)
 {

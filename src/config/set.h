@@ -1,4 +1,6 @@
-/* ---- setting ---- */
+/* ---- settings: set ----
+   samp_settings_set: a name is looked up among the fields, its text is read by numbers.h or as a word, a list
+   (logit_bias, dry's breakers) grows by a block of its own. On an error nothing has changed. */
 
 /* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
    logit_bias is left out, whose list is the chain's and counts by itself. */

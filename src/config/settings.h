@@ -1,4 +1,4 @@
-/* ---- the settings themselves ---- */
+/* ---- the settings object, and a vocabulary from a list of tokens ---- */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {

@@ -1,4 +1,6 @@
-/* ---- telling ---- */
+/* ---- settings: get, and what a setting takes ----
+   A member's value as the shortest text that reads back as the same; the range that a field may have; a sentence for a
+   status (samp_error_text). */
 
 /* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)

@@ -1,7 +1,7 @@
-/* ---- the fields of the samplers ----
-
-   The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
-   of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
+/* ---- the numbers of the samplers ----
+   One row a number: its name, its members in samp_params and in the record, type, range, default, disabled value. From
+   these rows follow the checks of constructors and parameters, the defaults of samp_params, the text of samp_describe,
+   names of settings, and the fingerprint in a saved state. */
 
 /* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
    type. */

@@ -1,5 +1,7 @@
-/* ---- the table of >>sampler, now that all it names is there ----
-   The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
+/* ---- the table of kinds ----
+   sampi_traits_of, one row a kind: names, what it draws, flags, apply and its fast forms, hooks. It stands behind all
+   that it names; core/table.h says what each column means. Hooks stand by place, as C++11 has no designated
+   initialisers. */
 
 /* clang-format off */
 /*                                               prepare  build  settings  accept  reset  state  take_over  past */

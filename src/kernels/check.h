@@ -1,4 +1,4 @@
-/* ---- is a row good? ---- */
+/* ---- is an array good? ---- */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
    Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */

@@ -1,3 +1,5 @@
+/* ---- any other target, 4 lanes ---- */
+
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] < b[k] ? a[k] : b[k]; return b; }

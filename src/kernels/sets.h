@@ -1,4 +1,6 @@
-/* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
+/* ---- the instruction sets ----
+   >>vectors and >>passes are compiled once for each set that this target has: the header includes itself with SAMPI_W,
+   the lanes, and SAMPI_T, the attribute that lets the compiler use the set. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")

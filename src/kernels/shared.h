@@ -1,3 +1,5 @@
+/* ---- operations that several sets share ---- */
+
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }

@@ -1,4 +1,7 @@
-/* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
+/* ---- logit_bias, penalties, dry on a row ----
+   A few tokens get another logit. A dense row keeps these aside as "changes", so it need not be copied; where logits
+   are products (r is not 1) it becomes a copy first, since no element may give the logit wanted. The new logits come
+   from the samplers' own functions (sampi_bias_change, ...). */
 
 /* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)

@@ -1,4 +1,7 @@
-/* ---- from dense to compact ---- */
+/* ---- from dense to compact ----
+   The tokens that reach a threshold are copied, ids ascending, to the workspace, and the row is these. Only lines (16
+   elements) whose maximum reaches the threshold are read: of 128,256 tokens top_k 40 reads about 40 lines. Cuts of a
+   compact row by number, ties by id, are here too. */
 
 /* Take the changed elements out of the m collected ones: how many stay. */
 static size_t sampi_drop_changed(const sampi_row *row, size_t m)

@@ -1,3 +1,9 @@
+/* ---- truncations and temperatures on a row ----
+   What the table's rows name as fast: each finds a threshold, not an order, and keeps what reaches it. Where the
+   threshold needs a sum over the row, the estimate (sums.h) decides if both of its ends keep the same tokens, else the
+   exact sum. Prefixes try the row's head first, then a band around where a sample expects the end. typical.h and
+   tail_free.h have rooms of their own. */
+
 /* ---- top_k, min_p ---- */
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)

@@ -1,4 +1,8 @@
-/* ---- a draw ---- */
+/* ---- a draw ----
+   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
+   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
+   */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */

@@ -1,4 +1,7 @@
-/* ---- log-probabilities: exact sums, whatever the draw did ---- */
+/* ---- log-probabilities ----
+   ln p and rank of the token drawn, and the n best, of a row as given or of what a chain has left. The sums are exact,
+   whatever the draw did; p is of the logit, not of its weight, which is 0 for tokens whose ln p is still worth telling.
+   */
 
 /* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
 static float sampi_logprob(float l, float max, uint64_t z)

@@ -1,4 +1,7 @@
-/* ---- mirostat ---- */
+/* ---- mirostat on a row ----
+   Version 2 is a floor on logits that depends on Z: an estimate decides if both of its ends keep the same tokens.
+   Version 1 takes Zipf's exponent from the first m tokens of a compact head (m <= 128; more goes step by step). Both
+   draw as dist and move mu; where the ends give another mu, Z is summed. */
 
 /* Draw among the tokens kept and learn from the surprise. Their Z is in the range, if that is not NULL, and the floor
    leaves out no weight: mostly both ends give the same mu. Else they are summed. */

@@ -1,4 +1,5 @@
-/* ---- the plan ---- */
+/* ---- the members of a chain ----
+   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
    arithmetic. These go step by step. */

@@ -1,4 +1,7 @@
-/* ---- selecting ---- */
+/* ---- selection on a row: greedy, dist, gumbel, adaptive_p ----
+   Each finds the token that its apply would select. dist sums the envelope by tiles of 256, finds the tile, then the
+   token; gumbel runs the tile with the most weight first, which leaves most other tokens no chance; adaptive_p writes
+   its logits beside the row and draws from these. */
 
 /* The first id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)

@@ -1,4 +1,7 @@
-/* ---- sums ---- */
+/* ---- sums over a row: estimated with bounds, or exact ----
+   sampi_range is what is known of Z (and S, the sum of w (max - l)): two ends, equal if exact. Estimates come from one
+   pass in floats and cost half as much; samplers ask for the exact sum only if the ends leave a doubt. Also here: the
+   shortest prefix of a compact row with a given mass. */
 
 /* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
    estimate takes 15, for 128k tokens. */

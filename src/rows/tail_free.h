@@ -1,4 +1,6 @@
-/* ---- tail_free ---- */
+/* ---- tail_free on a row ----
+   The second differences need an order: the first few hundred tokens, sorted, mostly decide, with a bound for what all
+   the others could add. A flat row is sorted whole, by radix: some 1 ms for 128,256 tokens. */
 
 /* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
    the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */

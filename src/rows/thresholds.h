@@ -1,4 +1,7 @@
-/* ---- finding thresholds ---- */
+/* ---- thresholds without a sort ----
+   The k-th largest of some numbers, or the value at which a mass is reached: bisection over the keys of floats
+   (integers in the same order), each step one counting pass. sampi_row_bound applies it to a row's line maxima: a value
+   that at least k tokens reach. */
 
 /* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
 typedef struct sampi_values {

@@ -1,4 +1,6 @@
-/* ---- one sampler after the other ---- */
+/* ---- samp_apply on long arrays: one sampler after the other ----
+   Which samplers can work on the view, whether they leave the array sorted, and one step of one sampler. What fits is
+   asked of a sampler's kind and of its settings; what does not fit closes the view. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {

@@ -1,4 +1,6 @@
-/* ---- in llama.cpp's arithmetic ---- */
+/* ---- samp_apply on long arrays, in llama.cpp's arithmetic ----
+   The same walk under MT19937, with what llama.cpp does in order: its sums of doubles are those of its loops to the
+   bit, computed by tiles. sampi_view_walk, at the end, goes through a chain in either arithmetic. */
 
 /* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
    for the first term half way between two sums, after which both are even. */

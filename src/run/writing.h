@@ -1,4 +1,6 @@
-/* ---- writing the array ---- */
+/* ---- writing the array that a view was ----
+   The view's row becomes the array again in one pass over it: who is left, each with its logit, p if a sampler has set
+   it, sorted if the samplers would have. */
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */

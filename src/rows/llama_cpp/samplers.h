@@ -1,4 +1,6 @@
-/* ---- its samplers ---- */
+/* ---- llama.cpp's arithmetic on rows: the samplers ----
+   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->cur, the candidates kept in
+   llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
