@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7170 samplers/llama_cpp/head.h       17653 grammar/gbnf.h
-     256 api/config.h                     7247 samplers/llama_cpp/truncation.h 17944 grammar/regex.h
-     286 api/types.h                      7387 samplers/llama_cpp/temperature.h 18341 grammar/grammars.h
-     534 api/missing.h                    7449 samplers/llama_cpp/selection.h  18395 grammar/vocabulary.h
-     548 api/sample.h                     7590 samplers/infill.h               18863 grammar/triggers.h
-     635 api/chains.h                     7673 config/describe.h               19192 grammar/matcher.h
-     883 api/samplers.h                   7854 config/params.h                 19409 grammar/derivatives.h
-    1136 api/gumbel.h                     7926 config/constructors.h           19910 grammar/states.h
-    1156 api/operator.h                   8136 config/from_params.h            20060 grammar/items.h
-    1205 api/kv.h                         8207 config/orders.h                 20183 grammar/masks.h
-    1383 api/llama_cpp.h                  8438 config/numbers.h                20375 grammar/runs.h
-    1423 api/text_error.h                 8575 config/set.h                    20546 grammar/entries.h
-    1439 api/grammar.h                    8723 config/tell.h                   20911 grammar/accepting.h
-    1598 api/shards.h                     8854 config/settings.h               21243 grammar/waiting.h
-    1692 api/peers.h                      8963 life/rollback.h                 21366 grammar/history.h
-    1759 api/drafts.h                     9268 life/chain.h                    21492 grammar/room.h
-    1856 api/constraints.h                9536 life/members.h                  21717 grammar/sampler.h
-    2026 api/parts.h                      9662 life/update.h                   21973 grammar/hooks.h
-    2063 base/switches.h                  9923 life/copy.h                     22083 schema/head.h
-    2313 base/random.h                   10107 rows/row.h                      22249 schema/errors.h
-    2404 base/exact.h                    10375 rows/pieces.h                   22349 schema/collections.h
-    2614 base/bits128.h                  10468 rows/thresholds.h               22370 schema/references.h
-    2692 base/elements.h                 10574 rows/compact.h                  22642 schema/strings.h
-    2825 kernels/contract.h              10756 rows/sums.h                     22702 schema/numbers.h
-    2967 kernels/scalar.h                10904 rows/changes.h                  22966 schema/sets.h
-    3169 kernels/sets.h                  10989 rows/cuts.h                     23110 schema/formats.h
-    3216 kernels/vectors.h               11419 rows/typical.h                  23316 schema/scalars.h
-    3331 kernels/avx512.h                11731 rows/tail_free.h                23605 schema/goals.h
-    3413 kernels/avx2.h                  11807 rows/selecting.h                23820 schema/alternatives.h
-    3474 kernels/sse2.h                  11939 rows/mirostat.h                 24298 schema/objects.h
-    3490 kernels/neon.h                  12020 rows/llama_cpp/sums.h           24807 schema/arrays.h
-    3511 kernels/wasm.h                  12357 rows/llama_cpp/samplers.h       25060 schema/whole.h
-    3525 kernels/generic.h               12833 rows/plan.h                     25230 peers/tables.h
-    3543 kernels/shared.h                12851 rows/logprobs.h                 25535 peers/values.h
-    3664 kernels/passes.h                12937 rows/draw.h                     25943 peers/llama_server.h
-    4315 kernels/check.h                 13180 run/sample.h                    26009 peers/fields.h
-    4336 kernels/dispatch.h              13342 run/apply.h                     26167 peers/requests.h
-    4527 core/array.h                    13424 run/writing.h                   26288 shards/head.h
-    4835 core/table.h                    13553 run/arrays.h                    26408 shards/bytes.h
-    5062 core/record.h                   13676 run/arrays_llama_cpp.h          26503 shards/merging.h
-    5276 core/fields.h                   13971 run/verify.h                    26780 shards/row.h
-    5447 core/owners.h                   14054 run/batch.h                     26894 shards/answers.h
-    5506 grammar/declared.h              14206 life/state.h                    27444 shards/logprobs.h
-    5530 constraints/declared.h          14286 life/state_fields.h             27582 shards/told.h
-    5550 core/making.h                   14380 life/state_kinds.h              27718 shards/steps.h
-    5655 core/windows.h                  14545 core/kinds.h                    27914 shards/prefix.h
-    5755 core/streams.h                  14603 operator/weights.h              28506 shards/cuts.h
-    5793 samplers/logit_bias.h           14690 operator/search.h               28727 shards/draws.h
-    5831 samplers/penalties.h            14828 operator/run.h                  28879 shards/way.h
-    5887 samplers/dry.h                  14995 kv/cells.h                      29023 shards/memory.h
-    6206 samplers/top_n_sigma.h          15032 kv/making.h                     29100 shards/batch.h
-    6290 samplers/tail_free.h            15257 kv/slot.h                       29533 drafts/head.h
-    6366 samplers/typical_top_p.h        15396 kv/sequences.h                  29589 drafts/block.h
-    6401 samplers/min_p.h                15530 kv/data.h                       29774 drafts/tree.h
-    6414 samplers/top_a.h                15653 kv/update.h                     29894 drafts/relaxed.h
-    6467 samplers/top_h_min_k.h          15778 kv/state.h                      29969 drafts/hooks.h
-    6537 samplers/xtc.h                  15989 llama_cpp/functions.h           29992 constraints/automaton.h
-    6573 samplers/temperature.h          16056 llama_cpp/object.h              30081 constraints/making.h
-    6637 samplers/smoothing.h            16109 llama_cpp/vocabulary.h          30294 constraints/sampler.h
-    6690 drafts/declared.h               16185 text/reading.h                  30384 constraints/constructors.h
-    6703 samplers/selection.h            16292 text/strings.h                  30647 constraints/accepting.h
-    6735 samplers/choose.h               16382 text/values.h                   30889 constraints/drawing.h
-    6798 samplers/ratio.h                16535 text/documents.h                31072 constraints/told.h
-    6876 samplers/draw.h                 16608 grammar/head.h                  31130 constraints/top_p_decay.h
-    6932 samplers/gumbel.h               16642 grammar/tree.h                  31184 constraints/accessors.h
-    6995 samplers/mirostat.h             17347 grammar/finishing.h             31221 base/restore.h
-    7095 samplers/adaptive_p.h           17568 grammar/reading.h               31234 api/license.h
+       2 api/opening.h                    7173 samplers/llama_cpp/head.h       17666 grammar/gbnf.h
+     256 api/config.h                     7250 samplers/llama_cpp/truncation.h 17957 grammar/regex.h
+     286 api/types.h                      7390 samplers/llama_cpp/temperature.h 18354 grammar/grammars.h
+     534 api/missing.h                    7452 samplers/llama_cpp/selection.h  18408 grammar/vocabulary.h
+     548 api/sample.h                     7593 samplers/infill.h               18876 grammar/triggers.h
+     635 api/chains.h                     7676 config/describe.h               19205 grammar/matcher.h
+     883 api/samplers.h                   7857 config/params.h                 19422 grammar/derivatives.h
+    1136 api/gumbel.h                     7929 config/constructors.h           19923 grammar/states.h
+    1156 api/operator.h                   8139 config/from_params.h            20073 grammar/items.h
+    1205 api/kv.h                         8210 config/orders.h                 20196 grammar/masks.h
+    1383 api/llama_cpp.h                  8441 config/numbers.h                20388 grammar/runs.h
+    1423 api/text_error.h                 8578 config/set.h                    20559 grammar/entries.h
+    1439 api/grammar.h                    8726 config/tell.h                   20924 grammar/accepting.h
+    1600 api/shards.h                     8857 config/settings.h               21256 grammar/waiting.h
+    1694 api/peers.h                      8966 life/rollback.h                 21379 grammar/history.h
+    1761 api/drafts.h                     9271 life/chain.h                    21505 grammar/room.h
+    1858 api/constraints.h                9539 life/members.h                  21739 grammar/sampler.h
+    2028 api/parts.h                      9665 life/update.h                   22013 grammar/hooks.h
+    2065 base/switches.h                  9926 life/copy.h                     22124 schema/head.h
+    2315 base/random.h                   10110 rows/row.h                      22290 schema/errors.h
+    2406 base/exact.h                    10378 rows/pieces.h                   22390 schema/collections.h
+    2616 base/bits128.h                  10471 rows/thresholds.h               22411 schema/references.h
+    2694 base/elements.h                 10577 rows/compact.h                  22683 schema/strings.h
+    2827 kernels/contract.h              10759 rows/sums.h                     22743 schema/numbers.h
+    2969 kernels/scalar.h                10907 rows/changes.h                  23007 schema/sets.h
+    3171 kernels/sets.h                  10992 rows/cuts.h                     23151 schema/formats.h
+    3218 kernels/vectors.h               11422 rows/typical.h                  23357 schema/scalars.h
+    3333 kernels/avx512.h                11734 rows/tail_free.h                23646 schema/goals.h
+    3415 kernels/avx2.h                  11810 rows/selecting.h                23861 schema/alternatives.h
+    3476 kernels/sse2.h                  11942 rows/mirostat.h                 24339 schema/objects.h
+    3492 kernels/neon.h                  12023 rows/llama_cpp/sums.h           24848 schema/arrays.h
+    3513 kernels/wasm.h                  12360 rows/llama_cpp/samplers.h       25101 schema/whole.h
+    3527 kernels/generic.h               12836 rows/plan.h                     25271 peers/tables.h
+    3545 kernels/shared.h                12854 rows/logprobs.h                 25576 peers/values.h
+    3666 kernels/passes.h                12940 rows/draw.h                     25984 peers/llama_server.h
+    4317 kernels/check.h                 13183 run/sample.h                    26050 peers/fields.h
+    4338 kernels/dispatch.h              13345 run/apply.h                     26208 peers/requests.h
+    4529 core/array.h                    13427 run/writing.h                   26329 shards/head.h
+    4837 core/table.h                    13556 run/arrays.h                    26449 shards/bytes.h
+    5064 core/record.h                   13679 run/arrays_llama_cpp.h          26544 shards/merging.h
+    5278 core/fields.h                   13974 run/verify.h                    26821 shards/row.h
+    5449 core/owners.h                   14067 run/batch.h                     26935 shards/answers.h
+    5508 grammar/declared.h              14219 life/state.h                    27485 shards/logprobs.h
+    5532 constraints/declared.h          14299 life/state_fields.h             27623 shards/told.h
+    5552 core/making.h                   14393 life/state_kinds.h              27759 shards/steps.h
+    5657 core/windows.h                  14558 core/kinds.h                    27955 shards/prefix.h
+    5757 core/streams.h                  14616 operator/weights.h              28547 shards/cuts.h
+    5795 samplers/logit_bias.h           14703 operator/search.h               28768 shards/draws.h
+    5833 samplers/penalties.h            14841 operator/run.h                  28920 shards/way.h
+    5889 samplers/dry.h                  15008 kv/cells.h                      29064 shards/memory.h
+    6208 samplers/top_n_sigma.h          15045 kv/making.h                     29141 shards/batch.h
+    6292 samplers/tail_free.h            15270 kv/slot.h                       29574 drafts/head.h
+    6368 samplers/typical_top_p.h        15409 kv/sequences.h                  29630 drafts/block.h
+    6403 samplers/min_p.h                15543 kv/data.h                       29815 drafts/tree.h
+    6416 samplers/top_a.h                15666 kv/update.h                     29935 drafts/relaxed.h
+    6469 samplers/top_h_min_k.h          15791 kv/state.h                      30010 drafts/hooks.h
+    6539 samplers/xtc.h                  16002 llama_cpp/functions.h           30042 constraints/automaton.h
+    6575 samplers/temperature.h          16069 llama_cpp/object.h              30131 constraints/making.h
+    6639 samplers/smoothing.h            16122 llama_cpp/vocabulary.h          30344 constraints/sampler.h
+    6692 drafts/declared.h               16198 text/reading.h                  30434 constraints/constructors.h
+    6706 samplers/selection.h            16305 text/strings.h                  30697 constraints/accepting.h
+    6738 samplers/choose.h               16395 text/values.h                   30939 constraints/drawing.h
+    6801 samplers/ratio.h                16548 text/documents.h                31122 constraints/told.h
+    6879 samplers/draw.h                 16621 grammar/head.h                  31180 constraints/top_p_decay.h
+    6935 samplers/gumbel.h               16655 grammar/tree.h                  31234 constraints/accessors.h
+    6998 samplers/mirostat.h             17360 grammar/finishing.h             31271 base/restore.h
+    7098 samplers/adaptive_p.h           17581 grammar/reading.h               31284 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1538,6 +1538,8 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
      Replay   what the text has from there on is accepted at once, token by token (one without bytes as ever). If the
               grammar does not allow it, the token is SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws
               another one).
+     Drafts   a token of the draft that it would refuse counts as masked in that row, but for the exact method of
+              samp_verify and samp_verify_tree.
      State    the tokens since the making or samp_reset, which waits again.
      Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
               "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
@@ -6692,8 +6694,9 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
 
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
-   leave the draw as it is? */
+   leave the draw as it is? And the tokens of a row under test (sampi_next_drafted). */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
+static samp_token sampi_next_tested(const struct sampi_draft *row, int32_t *at);
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
 #ifdef SAMPLING_GUMBEL_DECLARED
 static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
@@ -14025,6 +14028,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     row.test = NULL;
 #endif
     return row;
+}
+
+/* The tokens that a row may be asked to take, in turn: the draft's, in a tree those of all siblings. *at: which one it
+   was, -1 before the first. -1: there are no more. */
+static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
+{
+#ifdef SAMPLING_DRAFTS_DECLARED
+    if (row->test) return sampi_next_tested(row, at);
+#endif
+    return ++*at == 0 ? row->token : -1;
 }
 
 /* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
@@ -21453,8 +21466,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 }
 
 /* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
-   changed then, as after all errors. */
-static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+   changed then, as after all errors. stays: else nothing changes if it is good, either. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
     size_t n;
@@ -21476,8 +21489,8 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
-    if (m->status || !allowed) {
+    if (!m->status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;
         sampi_lazy_undo(z, n_live, found);
@@ -21514,7 +21527,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Go on behind a token, in a turn of sampi_matcher_accept. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
@@ -21557,6 +21570,15 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
         sampi_drop(m, before);
     }
     return m->status ? m->status : allowed;
+}
+
+/* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
+static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
+{
+    int status = SAMP_OK;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        status = sampi_accept_waiting(m, token, false);
+    return m->status ? m->status : status;
 }
 
 /* To the beginning of a text. What has been made stays. */
@@ -21738,14 +21760,32 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
-/* Masks what is not allowed; an id that the vocabulary has not is not allowed, also while the grammar waits. */
+/* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
+   then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
+static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
+{
+    int refuses = 0;
+    samp_token token;
+    for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* masked, whatever it is */
+        int status = sampi_matcher_probe(m, token);
+        if (status && status != SAMP_E_RANGE) return status;
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all */
+        if (status) m->bits[token / 32] &= ~(1u << token % 32);
+    }
+    return refuses != 0;
+}
+
+/* Masks what is not allowed; while the grammar waits, ids that the vocabulary has not, and what sampi_refuses_drafted
+   says. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    bool any = false, beyond = !m->lazy.waiting;
-    for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
-    if (!beyond) return SAMP_OK;
-    int status = sampi_matcher_mask(m, m->bits);
+    const int refuses = sampi_refuses_drafted(m, ((const sampi_sampler *)s)->draft);
+    bool any = false, masks = !m->lazy.waiting || refuses;
+    for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
+    if (refuses < 0 || !masks) return refuses < 0 ? refuses : (int)SAMP_OK;
+    int status = refuses ? (int)SAMP_OK : sampi_matcher_mask(m, m->bits);
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
@@ -22005,8 +22045,9 @@ static int sampi_grammar_job(sampi_job *job)
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
     int status = sampi_within_vocabulary(m, job->s, &job->n);
-    if (status || m->lazy.waiting) return status;
-    status = samp_grammar_mask(&s->base, m->bits);
+    const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
+    if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
+    status = refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;
@@ -29985,6 +30026,15 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
         sampi_draw_ratio(s, cur);
     else
         sampi_draw_envelope(s, cur);
+}
+
+/* In place of sampi_next_drafted. */
+static samp_token sampi_next_tested(const sampi_draft *row, int32_t *at)
+{
+    const sampi_test *test = row->test;
+    if (test->kind != SAMPI_TEST_TREE) return ++*at == 0 ? row->token : -1;
+    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
+    return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
 

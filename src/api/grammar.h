@@ -99,6 +99,8 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
      Replay   what the text has from there on is accepted at once, token by token (one without bytes as ever). If the
               grammar does not allow it, the token is SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws
               another one).
+     Drafts   a token of the draft that it would refuse counts as masked in that row, but for the exact method of
+              samp_verify and samp_verify_tree.
      State    the tokens since the making or samp_reset, which waits again.
      Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
               "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.

@@ -17,3 +17,12 @@ static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
     else
         sampi_draw_envelope(s, cur);
 }
+
+/* In place of sampi_next_drafted. */
+static samp_token sampi_next_tested(const sampi_draft *row, int32_t *at)
+{
+    const sampi_test *test = row->test;
+    if (test->kind != SAMPI_TEST_TREE) return ++*at == 0 ? row->token : -1;
+    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
+    return *at < 0 ? -1 : test->draft->tokens[*at];
+}

@@ -87,8 +87,8 @@ static int sampi_matcher_back(sampi_matcher *m, int32_t n)
 }
 
 /* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
-   changed then, as after all errors. */
-static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+   changed then, as after all errors. stays: else nothing changes if it is good, either. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 {
     sampi_lazy *z = &m->lazy;
     size_t n;
@@ -110,8 +110,8 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
-    if (m->status || !allowed) {
+    if (!m->status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;
         sampi_lazy_undo(z, n_live, found);

@@ -32,8 +32,9 @@ static int sampi_grammar_job(sampi_job *job)
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
     int status = sampi_within_vocabulary(m, job->s, &job->n);
-    if (status || m->lazy.waiting) return status;
-    status = samp_grammar_mask(&s->base, m->bits);
+    const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
+    if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
+    status = refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
     job->mask = m->bits;
     return status;

@@ -22,7 +22,7 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Go on behind a token, in a turn of sampi_matcher_accept. */
 static int sampi_accept_once(sampi_matcher *m, samp_token token)
 {
-    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token, true);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
@@ -65,6 +65,15 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
         sampi_drop(m, before);
     }
     return m->status ? m->status : allowed;
+}
+
+/* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
+static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
+{
+    int status = SAMP_OK;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        status = sampi_accept_waiting(m, token, false);
+    return m->status ? m->status : status;
 }
 
 /* To the beginning of a text. What has been made stays. */

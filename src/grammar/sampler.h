@@ -21,14 +21,32 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
-/* Masks what is not allowed; an id that the vocabulary has not is not allowed, also while the grammar waits. */
+/* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
+   then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
+static int sampi_refuses_drafted(sampi_matcher *m, const sampi_draft *row)
+{
+    int refuses = 0;
+    samp_token token;
+    for (int32_t at = -1; m->lazy.waiting && row && (token = sampi_next_drafted(row, &at)) >= 0;) {
+        if ((uint32_t)token >= m->index->n_vocab) continue; /* masked, whatever it is */
+        int status = sampi_matcher_probe(m, token);
+        if (status && status != SAMP_E_RANGE) return status;
+        if (status && !refuses++) (void)sampi_matcher_mask(m, m->bits); /* all */
+        if (status) m->bits[token / 32] &= ~(1u << token % 32);
+    }
+    return refuses != 0;
+}
+
+/* Masks what is not allowed; while the grammar waits, ids that the vocabulary has not, and what sampi_refuses_drafted
+   says. */
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    bool any = false, beyond = !m->lazy.waiting;
-    for (size_t i = 0; i < cur->size && !beyond; i++) beyond = (uint32_t)cur->data[i].id >= m->index->n_vocab;
-    if (!beyond) return SAMP_OK;
-    int status = sampi_matcher_mask(m, m->bits);
+    const int refuses = sampi_refuses_drafted(m, ((const sampi_sampler *)s)->draft);
+    bool any = false, masks = !m->lazy.waiting || refuses;
+    for (size_t i = 0; i < cur->size && !masks; i++) masks = (uint32_t)cur->data[i].id >= m->index->n_vocab;
+    if (refuses < 0 || !masks) return refuses < 0 ? refuses : (int)SAMP_OK;
+    int status = refuses ? (int)SAMP_OK : sampi_matcher_mask(m, m->bits);
     for (size_t i = 0; i < cur->size && !status && !any; i++) {
         uint32_t id = (uint32_t)cur->data[i].id;
         any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;

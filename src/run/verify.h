@@ -56,6 +56,16 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     return row;
 }
 
+/* The tokens that a row may be asked to take, in turn: the draft's, in a tree those of all siblings. *at: which one it
+   was, -1 before the first. -1: there are no more. */
+static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
+{
+#ifdef SAMPLING_DRAFTS_DECLARED
+    if (row->test) return sampi_next_tested(row, at);
+#endif
+    return ++*at == 0 ? row->token : -1;
+}
+
 /* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
    has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,

@@ -927,6 +927,105 @@ static void test_grammar(void **state)
     samp_grammar_free(words);
 }
 
+/* A grammar that waits for a trigger refuses token BAD, which is one and goes on as the grammar does not. Where a row's
+   draft has BAD, it counts as masked: the tokens are those of the chain without the grammar, of rows in which it is.
+   The first, behind another member and step by step. Where BAD comes although the draft does not have it, the row can't
+   be sampled, as without a draft. */
+enum { BAD = 1, TRIGGER = 2 };
+
+/* Mask BAD in each row in which the grammar still waits, and the draft has it. Returns in how many. */
+static int mask_refused(const guess *g, float *logits)
+{
+    int n = 0;
+    memcpy(logits, g->logits, sizeof g->logits);
+    for (int j = 0; j < MOST; j++) {
+        bool waits = g->tokens[j] == BAD;
+        for (int k = g->parent[j]; k >= 0; k = g->parent[k]) waits &= g->tokens[k] != TRIGGER;
+        if (waits) logits[(g->parent[j] + 1) * N + BAD] = -INFINITY;
+        n += waits;
+    }
+    return n;
+}
+
+static int32_t verify_any(int kind, samp_sampler *chain, const guess *g, const float *logits, samp_token *out)
+{
+    samp_relaxed relaxed = { 4, 0.3f, -1, -1, true };
+    if (kind == N_FORMS) return samp_verify_relaxed(chain, logits, N, &g->draft, SAMP_VERIFY_RATIO, &relaxed, out);
+    guess with = *g;
+    memcpy(with.logits, logits, sizeof with.logits);
+    with.draft.tokens = with.tokens;
+    if (g->draft.probs) with.draft.probs = with.probs;
+    if (g->draft.ids) with.draft.ids = with.ids;
+    return verify((form)kind, chain, &with, out);
+}
+
+static void test_lazy_grammar(void **state)
+{
+    (void)state;
+    static const samp_token ends[] = { N - 1 }, triggers[] = { BAD, TRIGGER };
+    const samp_vocab vocab = { N, test_letters, NULL, NULL, ends, 1, N - 1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
+    samp_grammar *words = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= \"cde\" [a-z]*", NULL, NULL);
+    samp_sampler *lazy = samp_init_grammar_lazy(index, words, NULL, 0, triggers, 2);
+    source rng = source_stream(9810);
+    int refused = 0, begun = 0, drawn = 0, n = quick() ? 200 : 4000;
+    assert_ok(samp_status(lazy, NULL));
+    for (int i = 0; i < n; i++) {
+        enum { WITHOUT, FIRST, BEHIND, STEPS, N_CHAINS };
+        samp_sampler *chain[N_CHAINS];
+        for (int k = 0; k < N_CHAINS; k++) {
+            chain[k] = samp_chain_init();
+            if (k == FIRST) assert_ok(samp_chain_add(chain[k], samp_clone(lazy)));
+            if (k == STEPS) assert_ok(samp_chain_add(chain[k], make_custom()));
+            assert_ok(samp_chain_add(chain[k], samp_init_temp(0.9f)));
+            if (k == BEHIND || k == STEPS) assert_ok(samp_chain_add(chain[k], samp_clone(lazy)));
+            if (i % 5 == 0) assert_ok(samp_chain_add(chain[k], samp_init_min_p(0.1f, 1)));
+            assert_ok(samp_chain_add(chain[k], i % 7 ? samp_init_dist((uint64_t)i) : samp_init_greedy()));
+        }
+        guess g;
+        const int kind = (int)below(&rng, N_FORMS + 1);
+        const manner m = { kind == TREE ? tree_of : line_of, MOST, (telling)(i % 3), 0.6, true, 1.0f };
+        float masked[ROWS * N];
+        samp_token want[ROWS], out[ROWS];
+        make_guess(&g, &m, (samp_token)below(&rng, N), &rng);
+        for (int j = 0; j < MOST; j++) { /* triggers, and rows that want them */
+            if (below(&rng, 3)) continue;
+            g.tokens[j] = below(&rng, 4) ? BAD : TRIGGER;
+            g.logits[(g.parent[j] + 1) * N + g.tokens[j]] += 2.0f;
+        }
+        const int n_masked = mask_refused(&g, masked);
+        int32_t a = verify_any(kind, chain[WITHOUT], &g, masked, want);
+        assert_true(a >= 0 && want[a] >= 0);
+        bool waits = true, stops = false;
+        for (int k = 0; k <= a && !stops; k++) { /* where BAD is drawn of its own */
+            stops = waits && want[k] == BAD;
+            waits &= want[k] != TRIGGER;
+            if (stops) a = k;
+        }
+        for (int k = FIRST; k < N_CHAINS; k++) {
+            const int32_t got = verify_any(kind, chain[k], &g, g.logits, out);
+            if (stops && a == 0)
+                assert_status(got, SAMP_E_RANGE);
+            else
+                assert_num(got, a);
+            for (int j = 0; j < a; j++) assert_num(out[j], want[j]);
+            assert_num(out[a], stops ? SAMP_E_RANGE : want[a]);
+            assert_num(samp_grammar_is_awaiting(samp_chain_get(chain[k], k == FIRST ? 0 : k - 1)), waits);
+            assert_num(samp_rollback_depth(chain[k]), stops ? a : a + 1);
+            assert_ok(samp_rollback(chain[k], stops ? a : a + 1));
+            assert_num(samp_grammar_is_awaiting(samp_chain_get(chain[k], k == FIRST ? 0 : k - 1)), true);
+        }
+        refused += n_masked > 0, begun += !waits, drawn += stops;
+        for (int k = 0; k < N_CHAINS; k++) samp_free(chain[k]);
+    }
+    print_message("             %d of %d drafts had what the grammar refuses, %d began it, %d drew BAD\n", refused, n,
+                  begun, drawn);
+    assert_true(refused > n / 3 && begun > n / 20 && drawn > n / 100);
+    samp_free(lazy);
+    samp_vocab_index_free(index);
+    samp_grammar_free(words);
+}
+
 /* ---------------------------------------------------------------------------------------------- bad input */
 
 static int told_accept(samp_sampler *s, samp_token token) { return (void)s, (void)token, SAMP_OK; }
@@ -1206,6 +1305,7 @@ int main(void)
         cmocka_unit_test(test_relaxed_span),
         cmocka_unit_test(test_relaxed_otherwise),
         cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_lazy_grammar),
         cmocka_unit_test(test_bad_drafts),
         cmocka_unit_test(test_odd_sums),
         cmocka_unit_test(test_block_needs),

@@ -2974,6 +2974,40 @@ static void test_lazy_chain(void **state)
     samp_grammar_free(g);
 }
 
+/* A row whose draft is a trigger that does not fit, without memory at every place: nothing has changed then, and again it
+   goes on with another token. A trigger that fits is only looked at: it can be taken back like any other. */
+static void test_lazy_draft_memory(void **state)
+{
+    (void)state;
+    static const char *const ab[] = { "ab" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"ab\" \"x\"*");
+    float logits[2 * N_VOCAB] = { 0 };
+    samp_token out[2], token = 257 /* abc */;
+    const samp_draft draft = { 1, &token, NULL, NULL, 0 };
+    bool done = false;
+    for (int i = 0; i < 2; i++) logits[i * N_VOCAB + 257] = logits[i * N_VOCAB + 256] = 20.0f;
+    for (long fail = 1; !done; fail++) {
+        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, NULL, 0);
+        samp_sampler *chain = grammar_chain(s, SAMP_RNG_PHILOX);
+        assert_ok(samp_reserve(chain, N_VOCAB));
+        assert_ok(samp_accept(chain, 'x'));
+        heap.fail_at = fail;
+        int32_t a = samp_verify(chain, logits, N_VOCAB, &draft, SAMP_VERIFY_RATIO, out);
+        done = heap.fail_at > 0;
+        heap.fail_at = 0;
+        if (!done) assert_status(a, SAMP_E_NOMEM);
+        if (!done) assert_num(samp_grammar_is_awaiting(s), 1);
+        if (!done) a = samp_verify(chain, logits, N_VOCAB, &draft, SAMP_VERIFY_RATIO, out);
+        assert_num(a, 0);
+        assert_num(out[0], 256);
+        assert_num(samp_grammar_is_complete(s), 1);
+        assert_ok(samp_rollback(chain, 2));
+        assert_num(samp_grammar_is_awaiting(s), 1);
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+}
+
 /* No memory at every place of making, waiting and replaying; and a text too long to look through. */
 static void test_lazy_memory(void **state)
 {
@@ -3075,6 +3109,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lazy_tokens),
         cmocka_unit_test(test_lazy_chain),
         cmocka_unit_test(test_lazy_memory),
+        cmocka_unit_test(test_lazy_draft_memory),
         cmocka_unit_test(test_saved),
         cmocka_unit_test(test_verify),
     };
