@@ -92,11 +92,11 @@ test-demo: tests/ship/demo.sh $(B)/tales
 	@sh tests/ship/demo.sh ./$(B)/tales $(B)/demo
 
 ## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
-test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/* src/*/README.md) README.md bench/README.md tests/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
-test-package: tests/ship/package.sh tests/tools/blocks.awk README.md bench/README.md $(wildcard src/package/*) lib man
+test-package: tests/ship/package.sh tests/tools/blocks.awk README.md $(wildcard src/package/*) lib man
 	@CC="$(CC)" sh tests/ship/package.sh $(B)/package
 
 # for JavaScript; without npm or a network there is none, and the tests say so
@@ -295,7 +295,7 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/ship/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
-## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): bench/README.md
+## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): src/llama_cpp/README.md
 llama: $(B)/libsampling_llama.so
 
 $(B)/libsampling_llama.so: bench/llama/llama_standin.c sampling.h | $(B)

@@ -10,7 +10,7 @@ root=$PWD
 fail() { echo "package: $*" >&2; exit 1; }
 quiet() { "$@" > "$dir/log" 2>&1 || { tail -n 30 "$dir/log" >&2; fail "$*"; }; }
 mkdir "$dir/blocks"
-for page in README.md bench/README.md; do awk -v dir="$dir/blocks" -f tests/tools/blocks.awk "$page" > /dev/null; done
+for page in README.md src/package/README.md; do awk -v dir="$dir/blocks" -f tests/tools/blocks.awk "$page" > /dev/null; done
 want=$(cat "$dir/blocks/quick.c.out")
 ways=
 check() { # way, program

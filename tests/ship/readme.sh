@@ -1,5 +1,5 @@
 #!/bin/sh
-# The two READMEs, as a reader would take them: each program among their code blocks compiles and prints what is said;
+# The READMEs, as a reader would take them: each program among their code blocks compiles and prints what is said;
 # the other blocks do with what they take for granted round them (tests/ship/readme); each command's target is documented, and
 # those of the demo are run; each link leads somewhere, and each test that is named is there. Usage: readme.sh DIR LIBRARY
 set -eu
@@ -53,7 +53,7 @@ try() {
     *) fail "$page: $1: what is that?" ;;
     esac
 }
-for page in README.md bench/README.md; do
+for page in README.md bench/README.md src/*/README.md tests/README.md; do
     at=$dir/${page%%.*}
     rm -rf "$at"
     mkdir -p "$at"
@@ -90,24 +90,25 @@ for page in README.md bench/README.md; do
         [ "$(sed 's/ *$//' "$at/paste.said")" = "$(cat "$at/paste.c.out")" ] || fail "$page: pasted, the quick start prints $(cat "$at/paste.said")"
     fi
     # the commands of blocks without a name, then those in the text
+    [ -f "$at/unnamed.sh" ] || : > "$at/unnamed.sh"
     sed 's/  *#.*//' "$at/unnamed.sh" > "$at/commands"
-    grep -o '`make [a-z][^`]*`' "$page" | tr -d '`' | grep -v '^make demo' >> "$at/commands"
+    grep -o '`make [a-z][^`]*`' "$page" | tr -d '`' | sed '/^make demo/d' >> "$at/commands"
     while read -r line; do try "$line"; done < "$at/commands"
 done
 
 # Links within the repository: the file is there, and has that heading (as GitHub makes its name).
-for page in README.md bench/README.md bench/GPU.md src/README.md tests/README.md src/bindings/*.md; do
+for page in README.md bench/*.md bench/results/*.md src/README.md src/*/*.md tests/README.md; do
     grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//' | grep -v '^http' | sort -u | while read -r link; do
         file=${link%%#*}
         file=$(dirname "$page")/${file:-$(basename "$page")}
         [ -e "$file" ] || fail "$page: $link: no such file"
         case $link in *#*) ;; *) continue ;; esac
-        sed -n 's/^##* //p' "$file" | tr 'A-Z' 'a-z' | tr -d "\`.,:'\`()" | tr ' ' '-' | grep -qx "${link#*#}" || fail "$page: $link: no such heading"
+        sed -n 's/^##* //p' "$file" | tr 'A-Z' 'a-z' | tr -d "\`.,:;?'()" | tr ' ' '-' | grep -qx "${link#*#}" || fail "$page: $link: no such heading"
     done
 done
 
 # The tests that show what users ask for: each is among those that its program runs. A name alone is of the program before it.
-awk -F'|' '/^## / { on = /^## What users ask for/ } on && NF == 5 { print $4 }' bench/README.md | grep -o '`[^`]*`' | tr -d '`' > "$dir/asked"
+awk -F'|' '/^## / { on = /^## What users ask for/ } on && NF == 5 { print $4 }' tests/README.md | grep -o '`[^`]*`' | tr -d '`' > "$dir/asked"
 [ "$(wc -l < "$dir/asked")" -ge 24 ] || fail "What users ask for: its tests are not found"
 while read -r first name; do
     case $first in
@@ -116,4 +117,4 @@ while read -r first name; do
     esac
     grep -qE "cmocka_unit_test\\($name\\)|^ +X\\(${name#test_}\\)" "tests/unit/$program.c" || fail "What users ask for: tests/unit/$program.c runs no $name"
 done < "$dir/asked"
-echo "readme: $programs programs print what the pages say, $(cat "$dir"/*/commands "$dir"/*/*/commands 2> /dev/null | wc -l) commands are there"
+echo "readme: $programs programs print what the pages say, $(cat "$dir"/*/commands "$dir"/*/*/commands "$dir"/*/*/*/commands 2> /dev/null | wc -l) commands are there"

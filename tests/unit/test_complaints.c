@@ -14,7 +14,7 @@
      a request's penalties are ignored          test_peers (penalties_are_not_ignored)
      samples of one seed are alike              test_peers (samples_of_one_seed_differ)
    By definition a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does; that of
-   log-probabilities is here. bench/README.md has the threads, and where each is answered. */
+   log-probabilities is here. tests/README.md has the threads, and where each is answered. */
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GRAMMAR
 #include "sampling.h"

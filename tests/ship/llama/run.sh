@@ -4,7 +4,7 @@
 #   sh tests/ship/llama/run.sh test | old | bench          from the top of the repository, after make llama
 #
 # test    node-llama-cpp and libllama's C API, each with and without build/libsampling_llama.so; the code of
-#         bench/README.md; the C part under valgrind, if that is here
+#         src/llama_cpp/README.md; the C part under valgrind, if that is here
 # old     node-llama-cpp with older libllamas, of which some samplers give other tokens than libllama 0.5's: they stay
 #         theirs, and the report says which
 # bench   microseconds per token by every way in, with a vocabulary of 128,256 tokens (bench/llama/bench_llama.c), and of
@@ -54,8 +54,8 @@ both() {
     [ "$(ours "$dir/$name.ours.err")" -ge "$least" ] || fail "$name: too few tokens are ours"
 }
 
-# The README's blocks of a language, from its section on.
-blocks() { awk -v language="$1" '/^## /{ here = /In a llama.cpp program/ } /^```/{ on = here && $0 == "```" language; next } on' bench/README.md; }
+# The page's blocks of a language.
+blocks() { awk -v language="$1" '/^```/{ on = $0 == "```" language; next } on' src/llama_cpp/README.md; }
 
 run_tests() {
     build "$here/api.c"

@@ -1,4 +1,4 @@
-/* ways.c - the code of bench/README.md, "In a llama.cpp program" (build/llama/ways.h has its blocks), beside llama.cpp:
+/* ways.c - the code of src/llama_cpp/README.md (build/llama/ways.h has its blocks), beside llama.cpp:
  *
  *     ways BINS MODEL
  *

@@ -1,4 +1,4 @@
-/* bench/README, batches: rows by index, masked, with log-probabilities. */
+/* src/run/README, batches: rows by index, masked, with log-probabilities. */
 #include "readme.h"
 
 int main(void)

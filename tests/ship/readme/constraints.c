@@ -1,4 +1,4 @@
-/* bench/README, constraints: greedy would say the last byte for ever, and end at once. */
+/* src/constraints/README, constraints: greedy would say the last byte for ever, and end at once. */
 #include "readme.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* bench/README, grammar: first in a chain, and llama.cpp's way. */
+/* src/grammar/README, grammar: first in a chain, and llama.cpp's way. */
 #include "readme.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* bench/README, the operator: the second of two equal tokens at a random number above a half. */
+/* src/operator/README, the operator: the second of two equal tokens at a random number above a half. */
 #include "readme.h"
 
 int main(void)

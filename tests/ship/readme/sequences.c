@@ -1,4 +1,4 @@
-/* bench/README, sequences: a fork, a rollback and a window that slides. */
+/* src/kv/README, sequences: a fork, a rollback and a window that slides. */
 #include "readme.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* bench/README, saved states: another chain goes on with the same tokens. */
+/* src/life/README, saved states: another chain goes on with the same tokens. */
 #include "readme.h"
 
 int main(void)
