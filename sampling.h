@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7173 samplers/llama_cpp/head.h       17666 grammar/gbnf.h
-     256 api/config.h                     7250 samplers/llama_cpp/truncation.h 17957 grammar/regex.h
-     286 api/types.h                      7390 samplers/llama_cpp/temperature.h 18354 grammar/grammars.h
-     534 api/missing.h                    7452 samplers/llama_cpp/selection.h  18408 grammar/vocabulary.h
-     548 api/sample.h                     7593 samplers/infill.h               18876 grammar/triggers.h
-     635 api/chains.h                     7676 config/describe.h               19205 grammar/matcher.h
-     883 api/samplers.h                   7857 config/params.h                 19422 grammar/derivatives.h
-    1136 api/gumbel.h                     7929 config/constructors.h           19923 grammar/states.h
-    1156 api/operator.h                   8139 config/from_params.h            20073 grammar/items.h
-    1205 api/kv.h                         8210 config/orders.h                 20196 grammar/masks.h
-    1383 api/llama_cpp.h                  8441 config/numbers.h                20388 grammar/runs.h
-    1423 api/text_error.h                 8578 config/set.h                    20559 grammar/entries.h
-    1439 api/grammar.h                    8726 config/tell.h                   20924 grammar/accepting.h
-    1600 api/shards.h                     8857 config/settings.h               21256 grammar/waiting.h
-    1694 api/peers.h                      8966 life/rollback.h                 21379 grammar/history.h
-    1761 api/drafts.h                     9271 life/chain.h                    21505 grammar/room.h
-    1858 api/constraints.h                9539 life/members.h                  21739 grammar/sampler.h
-    2028 api/parts.h                      9665 life/update.h                   22013 grammar/hooks.h
-    2065 base/switches.h                  9926 life/copy.h                     22124 schema/head.h
-    2315 base/random.h                   10110 rows/row.h                      22290 schema/errors.h
-    2406 base/exact.h                    10378 rows/pieces.h                   22390 schema/collections.h
-    2616 base/bits128.h                  10471 rows/thresholds.h               22411 schema/references.h
-    2694 base/elements.h                 10577 rows/compact.h                  22683 schema/strings.h
-    2827 kernels/contract.h              10759 rows/sums.h                     22743 schema/numbers.h
-    2969 kernels/scalar.h                10907 rows/changes.h                  23007 schema/sets.h
-    3171 kernels/sets.h                  10992 rows/cuts.h                     23151 schema/formats.h
-    3218 kernels/vectors.h               11422 rows/typical.h                  23357 schema/scalars.h
-    3333 kernels/avx512.h                11734 rows/tail_free.h                23646 schema/goals.h
-    3415 kernels/avx2.h                  11810 rows/selecting.h                23861 schema/alternatives.h
-    3476 kernels/sse2.h                  11942 rows/mirostat.h                 24339 schema/objects.h
-    3492 kernels/neon.h                  12023 rows/llama_cpp/sums.h           24848 schema/arrays.h
-    3513 kernels/wasm.h                  12360 rows/llama_cpp/samplers.h       25101 schema/whole.h
-    3527 kernels/generic.h               12836 rows/plan.h                     25271 peers/tables.h
-    3545 kernels/shared.h                12854 rows/logprobs.h                 25576 peers/values.h
-    3666 kernels/passes.h                12940 rows/draw.h                     25984 peers/llama_server.h
-    4317 kernels/check.h                 13183 run/sample.h                    26050 peers/fields.h
-    4338 kernels/dispatch.h              13345 run/apply.h                     26208 peers/requests.h
-    4529 core/array.h                    13427 run/writing.h                   26329 shards/head.h
-    4837 core/table.h                    13556 run/arrays.h                    26449 shards/bytes.h
-    5064 core/record.h                   13679 run/arrays_llama_cpp.h          26544 shards/merging.h
-    5278 core/fields.h                   13974 run/verify.h                    26821 shards/row.h
-    5449 core/owners.h                   14067 run/batch.h                     26935 shards/answers.h
-    5508 grammar/declared.h              14219 life/state.h                    27485 shards/logprobs.h
-    5532 constraints/declared.h          14299 life/state_fields.h             27623 shards/told.h
-    5552 core/making.h                   14393 life/state_kinds.h              27759 shards/steps.h
-    5657 core/windows.h                  14558 core/kinds.h                    27955 shards/prefix.h
-    5757 core/streams.h                  14616 operator/weights.h              28547 shards/cuts.h
-    5795 samplers/logit_bias.h           14703 operator/search.h               28768 shards/draws.h
-    5833 samplers/penalties.h            14841 operator/run.h                  28920 shards/way.h
-    5889 samplers/dry.h                  15008 kv/cells.h                      29064 shards/memory.h
-    6208 samplers/top_n_sigma.h          15045 kv/making.h                     29141 shards/batch.h
-    6292 samplers/tail_free.h            15270 kv/slot.h                       29574 drafts/head.h
-    6368 samplers/typical_top_p.h        15409 kv/sequences.h                  29630 drafts/block.h
-    6403 samplers/min_p.h                15543 kv/data.h                       29815 drafts/tree.h
-    6416 samplers/top_a.h                15666 kv/update.h                     29935 drafts/relaxed.h
-    6469 samplers/top_h_min_k.h          15791 kv/state.h                      30010 drafts/hooks.h
-    6539 samplers/xtc.h                  16002 llama_cpp/functions.h           30042 constraints/automaton.h
-    6575 samplers/temperature.h          16069 llama_cpp/object.h              30131 constraints/making.h
-    6639 samplers/smoothing.h            16122 llama_cpp/vocabulary.h          30344 constraints/sampler.h
-    6692 drafts/declared.h               16198 text/reading.h                  30434 constraints/constructors.h
-    6706 samplers/selection.h            16305 text/strings.h                  30697 constraints/accepting.h
-    6738 samplers/choose.h               16395 text/values.h                   30939 constraints/drawing.h
-    6801 samplers/ratio.h                16548 text/documents.h                31122 constraints/told.h
-    6879 samplers/draw.h                 16621 grammar/head.h                  31180 constraints/top_p_decay.h
-    6935 samplers/gumbel.h               16655 grammar/tree.h                  31234 constraints/accessors.h
-    6998 samplers/mirostat.h             17360 grammar/finishing.h             31271 base/restore.h
-    7098 samplers/adaptive_p.h           17581 grammar/reading.h               31284 api/license.h
+       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17676 grammar/gbnf.h
+     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 17969 grammar/regex.h
+     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18366 grammar/grammars.h
+     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18422 grammar/vocabulary.h
+     548 api/sample.h                     7597 samplers/infill.h               18890 grammar/triggers.h
+     635 api/chains.h                     7680 config/describe.h               19219 grammar/matcher.h
+     883 api/samplers.h                   7861 config/params.h                 19436 grammar/derivatives.h
+    1136 api/gumbel.h                     7933 config/constructors.h           19937 grammar/states.h
+    1156 api/operator.h                   8143 config/from_params.h            20090 grammar/items.h
+    1205 api/kv.h                         8214 config/orders.h                 20216 grammar/masks.h
+    1383 api/llama_cpp.h                  8445 config/numbers.h                20411 grammar/runs.h
+    1423 api/text_error.h                 8582 config/set.h                    20582 grammar/entries.h
+    1439 api/grammar.h                    8730 config/tell.h                   20950 grammar/accepting.h
+    1600 api/shards.h                     8861 config/settings.h               21284 grammar/waiting.h
+    1694 api/peers.h                      8970 life/rollback.h                 21410 grammar/history.h
+    1761 api/drafts.h                     9275 life/chain.h                    21536 grammar/room.h
+    1858 api/constraints.h                9543 life/members.h                  21773 grammar/sampler.h
+    2028 api/parts.h                      9669 life/update.h                   22050 grammar/hooks.h
+    2065 base/switches.h                  9930 life/copy.h                     22164 schema/head.h
+    2315 base/random.h                   10114 rows/row.h                      22330 schema/errors.h
+    2406 base/exact.h                    10382 rows/pieces.h                   22432 schema/collections.h
+    2616 base/bits128.h                  10475 rows/thresholds.h               22455 schema/references.h
+    2694 base/elements.h                 10581 rows/compact.h                  22727 schema/strings.h
+    2827 kernels/contract.h              10763 rows/sums.h                     22789 schema/numbers.h
+    2969 kernels/scalar.h                10911 rows/changes.h                  23055 schema/sets.h
+    3171 kernels/sets.h                  10996 rows/cuts.h                     23201 schema/formats.h
+    3218 kernels/vectors.h               11426 rows/typical.h                  23410 schema/scalars.h
+    3333 kernels/avx512.h                11738 rows/tail_free.h                23701 schema/goals.h
+    3415 kernels/avx2.h                  11814 rows/selecting.h                23918 schema/alternatives.h
+    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24396 schema/objects.h
+    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           24908 schema/arrays.h
+    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25163 schema/whole.h
+    3527 kernels/generic.h               12840 rows/plan.h                     25335 peers/tables.h
+    3545 kernels/shared.h                12858 rows/logprobs.h                 25640 peers/values.h
+    3666 kernels/passes.h                12944 rows/draw.h                     26051 peers/llama_server.h
+    4317 kernels/check.h                 13187 run/sample.h                    26119 peers/fields.h
+    4338 kernels/dispatch.h              13349 run/apply.h                     26279 peers/requests.h
+    4529 core/array.h                    13431 run/writing.h                   26403 shards/head.h
+    4837 core/table.h                    13560 run/arrays.h                    26523 shards/bytes.h
+    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26620 shards/merging.h
+    5278 core/fields.h                   13978 run/verify.h                    26897 shards/row.h
+    5449 core/owners.h                   14071 run/batch.h                     27013 shards/answers.h
+    5508 grammar/declared.h              14223 life/state.h                    27563 shards/logprobs.h
+    5532 constraints/declared.h          14303 life/state_fields.h             27701 shards/told.h
+    5554 core/making.h                   14397 life/state_kinds.h              27839 shards/steps.h
+    5659 core/windows.h                  14562 core/kinds.h                    28035 shards/prefix.h
+    5759 core/streams.h                  14620 operator/weights.h              28627 shards/cuts.h
+    5797 samplers/logit_bias.h           14707 operator/search.h               28848 shards/draws.h
+    5835 samplers/penalties.h            14845 operator/run.h                  29000 shards/way.h
+    5891 samplers/dry.h                  15012 kv/cells.h                      29144 shards/memory.h
+    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29221 shards/batch.h
+    6294 samplers/tail_free.h            15274 kv/slot.h                       29654 drafts/head.h
+    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29710 drafts/block.h
+    6405 samplers/min_p.h                15547 kv/data.h                       29899 drafts/tree.h
+    6418 samplers/top_a.h                15670 kv/update.h                     30022 drafts/relaxed.h
+    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30100 drafts/hooks.h
+    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30133 constraints/automaton.h
+    6577 samplers/temperature.h          16073 llama_cpp/object.h              30222 constraints/making.h
+    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30435 constraints/sampler.h
+    6694 drafts/declared.h               16202 text/reading.h                  30527 constraints/constructors.h
+    6710 samplers/selection.h            16309 text/strings.h                  30792 constraints/accepting.h
+    6742 samplers/choose.h               16401 text/values.h                   31038 constraints/drawing.h
+    6805 samplers/ratio.h                16556 text/documents.h                31223 constraints/told.h
+    6883 samplers/draw.h                 16631 grammar/head.h                  31283 constraints/top_p_decay.h
+    6939 samplers/gumbel.h               16665 grammar/tree.h                  31337 constraints/accessors.h
+    7002 samplers/mirostat.h             17370 grammar/finishing.h             31376 base/restore.h
+    7102 samplers/adaptive_p.h           17591 grammar/reading.h               31389 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5530,7 +5530,9 @@ static int sampi_load_failed(sampi_io *io);
 #endif
 
 /* ---- src/constraints/declared.h ---- */
-/* ---- what the core asks of constraints, whose rooms come later ---- */
+/* ---- what the core asks of constraints, whose rooms come later ----
+   The hooks that the row of constraints names in the table of kinds (core/kinds.h). Without SAMPLING_CONSTRAINTS there
+   are none. */
 
 /* What the row of constraints names (>>constraints). */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
@@ -6690,7 +6692,9 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
 }
 
 /* ---- src/drafts/declared.h ---- */
-/* ---- what draws ask of drafts, whose rooms come later ---- */
+/* ---- what draws ask of drafts, whose rooms come later ----
+   sampi_draw calls these when a row of a draft bears a test other than the ratio test. Without SAMPLING_DRAFTS there
+   are none, and no code for them. */
 
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
@@ -16303,7 +16307,9 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
 }
 
 /* ---- src/text/strings.h ---- */
-/* ---- strings ---- */
+/* ---- JSON: strings ----
+   A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
+   256 places far at most, so that chosen strings cannot make it slow. */
 
 /* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
@@ -16393,7 +16399,9 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 }
 
 /* ---- src/text/values.h ---- */
-/* ---- values ---- */
+/* ---- JSON: values ----
+   The reader proper: one value after the other, without recursion; depth, commas and names are checked as RFC 8259 has
+   them. Numbers stay text. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -16546,7 +16554,9 @@ static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 }
 
 /* ---- src/text/documents.h ---- */
-/* ---- documents ---- */
+/* ---- JSON: documents ----
+   sampi_json_read: a text becomes an array of nodes in one block, whose size is counted beforehand. A member is found
+   by a hash of object and name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
@@ -17664,7 +17674,9 @@ static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
 }
 
 /* ---- src/grammar/gbnf.h ---- */
-/* ---- GBNF, as llama.cpp reads it ---- */
+/* ---- grammars: GBNF, as llama.cpp reads it ----
+   The reader of llama.cpp's grammars, with its limits and its oddities: what it takes is taken, what it refuses is
+   refused, at the same place. Rules become nodes that call each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {
@@ -18352,7 +18364,9 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
 }
 
 /* ---- src/grammar/grammars.h ---- */
-/* ---- grammars ---- */
+/* ---- grammars: samp_grammar_init ----
+   A text of either kind becomes a finished samp_grammar: read, finished (finishing.h), its fingerprint taken. Whatever
+   is wrong is told by its place in the text. */
 
 static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                     samp_grammar_error *error); /* >>schema */
@@ -19921,7 +19935,10 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
 }
 
 /* ---- src/grammar/states.h ---- */
-/* ---- states ---- */
+/* ---- grammars: states ----
+   A state is a node of the tree with what can be done next: whether it may end, which rules it may call, the state
+   behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
+   Together they are a lazy DFA. */
 
 /* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
 static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
@@ -20071,7 +20088,10 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 }
 
 /* ---- src/grammar/items.h ---- */
-/* ---- items ---- */
+/* ---- grammars: items and frames ----
+   One step of the Earley parser: items (a state in a frame) of the place behind a byte. A state that may end returns to
+   those that wait for its frame; a state that calls a rule opens a frame, or joins the one that another caller has
+   opened at this place. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
@@ -20194,7 +20214,10 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 }
 
 /* ---- src/grammar/masks.h ---- */
-/* ---- masks ---- */
+/* ---- grammars: masks ----
+   The set of tokens that are allowed where the text is: the union of the entries of all items, then walks from the
+   places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
+   each byte, and leaves out whole subtrees behind a byte that no item takes. */
 
 /* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
 static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
@@ -20557,7 +20580,10 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
 }
 
 /* ---- src/grammar/entries.h ---- */
-/* ---- entries ---- */
+/* ---- grammars: entries ----
+   What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
+   are few), and the places in the trie where its frame ends, from where the caller goes on. Plain tokens first, by a
+   run where there is one, then a walk over the trie. */
 
 /* Put the tokens of a run in bits, which has none. */
 static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
@@ -20922,7 +20948,9 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 }
 
 /* ---- src/grammar/accepting.h ---- */
-/* ---- accepting ---- */
+/* ---- grammars: a token comes in ----
+   From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
+   (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
 
 /* Keep the items from `first` on as where the text is. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)
@@ -21254,7 +21282,10 @@ static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 }
 
 /* ---- src/grammar/waiting.h ---- */
-/* ---- waiting: a lazy grammar before its trigger ---- */
+/* ---- grammars: a lazy one before its trigger ----
+   While a lazy grammar waits, each byte moves the places in the programs of its triggers (triggers.h). Once one
+   matches, backtracking finds where in the text the grammar begins, by the rules of a std::regex, as llama.cpp's; the
+   tokens from there on are read again, by the grammar. */
 
 /* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
    place that group ~op had before. */
@@ -21503,7 +21534,10 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
 }
 
 /* ---- src/grammar/room.h ---- */
-/* ---- the matcher as a whole ---- */
+/* ---- grammars: the matcher as a whole ----
+   A matcher is made, cloned, put back to the beginning, freed; a token is tried and accepted; its memory is counted
+   against the limit. Where an accept or a mask runs out of room, it forgets all states but those of the text's place
+   and does its turn once more (sampi_matcher_turn). */
 
 /* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
    is not allowed. Nothing is kept yet. */
@@ -21737,7 +21771,10 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
 }
 
 /* ---- src/grammar/sampler.h ---- */
-/* ---- the sampler ---- */
+/* ---- grammars: the sampler ----
+   samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
+   Its ctx is a matcher; its apply masks what the matcher does not allow; accept moves the matcher on, or answers
+   SAMP_E_RANGE and nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {
@@ -22011,7 +22048,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 }
 
 /* ---- src/grammar/hooks.h ---- */
-/* ---- what the core asks ---- */
+/* ---- grammars: what the core asks ----
+   A grammar is a custom sampler of which the core knows more: it may mask the row before the rest of its chain takes
+   the fast path (sampi_grammar_job), it tells how far it can go back, and its state is saved as the tokens so far,
+   which are read again when it is loaded. */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
 
@@ -22288,7 +22328,9 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 }
 
 /* ---- src/schema/errors.h ---- */
-/* ---- errors ---- */
+/* ---- schemas: errors, and looking up keywords ----
+   What is wrong is told by a JSON pointer to the place in the schema and a sentence. The first error stays. Work is
+   counted here too (sampi_schema_step), so that no schema takes for ever. */
 
 /* The way from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
@@ -22388,7 +22430,9 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 }
 
 /* ---- src/schema/collections.h ---- */
-/* ---- collections ---- */
+/* ---- schemas: lists of numbers ----
+   A list that grows, in the record of the schema under work (sampi_schema): out of memory is its error, and what
+   follows does nothing. */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {
@@ -22681,7 +22725,9 @@ static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
 }
 
 /* ---- src/schema/strings.h ---- */
-/* ---- strings ---- */
+/* ---- schemas: JSON's strings ----
+   A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
+   values and names. */
 
 /* The shortest spelling of a code point in a JSON string: how many bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
@@ -22741,7 +22787,9 @@ static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node in
 }
 
 /* ---- src/schema/numbers.h ---- */
-/* ---- numbers ---- */
+/* ---- schemas: numbers ----
+   Bounds and multipleOf as texts: the decimals that are at least, or at most, another one, digit by digit. minimum 25
+   is "25 to 29, 30 to 99, or three digits and more", with fractions and powers of ten as JSON writes them. */
 
 /* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
 typedef struct sampi_decimal {
@@ -23005,7 +23053,9 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
 }
 
 /* ---- src/schema/sets.h ---- */
-/* ---- sets of texts ---- */
+/* ---- schemas: sets of texts ----
+   A set is an expression and a list of values, each of which may stand for all or none of them. And, or and complement
+   keep to lists where they can: to take "abc" off a list is cheaper than an expression for all strings but that. */
 
 static sampi_texts sampi_texts_any(void)
 {
@@ -23149,7 +23199,10 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 }
 
 /* ---- src/schema/formats.h ---- */
-/* ---- patterns and formats ---- */
+/* ---- schemas: `pattern` and `format` ----
+   A pattern is read by the reader of regular expressions, over code points; a format is such an expression of ours. Of
+   some formats only bounds are regular: one set that is within it, one that it is within; which is used depends on
+   whether the schema holds or must not. */
 
 /* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
@@ -23355,7 +23408,9 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 }
 
 /* ---- src/schema/scalars.h ---- */
-/* ---- null, booleans, numbers, strings ---- */
+/* ---- schemas: null, booleans, numbers, strings ----
+   What a goal allows of these is three sets (constants, texts of numbers, of strings), which keywords narrow: allOf is
+   their and, anyOf their or, not the complement; oneOf is one and none of the others. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {
@@ -23644,7 +23699,9 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 }
 
 /* ---- src/schema/goals.h ---- */
-/* ---- goals ---- */
+/* ---- schemas: goals ----
+   A goal is a set of literals (schemas and values, that hold or must not) that one value satisfies. Equal goals have
+   one number; each becomes a set of scalars, or a rule whose body is made later (whole.h), so schemas may recur. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
@@ -24337,7 +24394,10 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 }
 
 /* ---- src/schema/objects.h ---- */
-/* ---- shapes: objects ---- */
+/* ---- schemas: objects ----
+   One shape of an object as a grammar: the names that its atoms speak of, each with the goal of its value, required or
+   not; all other names; how many. Members in any order are a set of those that are still to come; with `ordered` they
+   come as the schema lists them. */
 
 /* A name that some atom speaks of. */
 typedef struct sampi_name {
@@ -24846,7 +24906,9 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 }
 
 /* ---- src/schema/arrays.h ---- */
-/* ---- shapes: arrays ---- */
+/* ---- schemas: arrays ----
+   One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
+   holds (contains); uniqueItems, where the items are of a list. */
 
 /* An array under construction. */
 typedef struct sampi_array {
@@ -25099,7 +25161,9 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
 }
 
 /* ---- src/schema/whole.h ---- */
-/* ---- the whole ---- */
+/* ---- schemas: a whole one ----
+   sampi_schema_tree: the words of `options`, the keywords of the document, the goal of its root, then the bodies of all
+   rules that goals have asked for, until none is left. */
 
 /* The words of `options`, see samp_grammar_init. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
@@ -25574,7 +25638,10 @@ typedef struct sampi_ask {
 } sampi_ask;
 
 /* ---- src/peers/values.h ---- */
-/* ---- values ---- */
+/* ---- requests: values ----
+   A number as the program would read it: as an integer, as a double, or as the low 32 bits of one; texts and booleans
+   where it takes these for numbers. Decimals are rounded exactly, so that 2.0000000000000003 is out of range where it
+   is there. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {
@@ -25982,7 +26049,9 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 }
 
 /* ---- src/peers/llama_server.h ---- */
-/* ---- llama-server's samplers ---- */
+/* ---- requests: llama-server's `samplers` ----
+   A list of names or a text of letters becomes our order. Names count in any case, with dashes or nothing for `_`, and
+   under their other names (temp, nucleus, typ); others are dropped, as llama-server drops them. */
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
@@ -26048,7 +26117,9 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 }
 
 /* ---- src/peers/fields.h ---- */
-/* ---- fields ---- */
+/* ---- requests: one field ----
+   A field of a request by its row in the tables: skipped by name, set, refused, or one that says nothing. Objects
+   inside of a request (Ollama's options) are walked in the same way. */
 
 /* Does this value say nothing? */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
@@ -26206,7 +26277,10 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
 }
 
 /* ---- src/peers/requests.h ---- */
-/* ---- requests ---- */
+/* ---- requests: a whole one ----
+   samp_settings_from: the program's defaults, then field after field, then what no row of a table can say: penalties
+   that look at different texts, sampling that is off, a seed that is none. The settings change only if all of it is
+   good. */
 
 /* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
    it, and at its place if it has one. */
@@ -26447,7 +26521,9 @@ static const struct {
 };
 
 /* ---- src/shards/bytes.h ---- */
-/* ---- bytes ---- */
+/* ---- shards: messages as bytes ----
+   The head of a message and its parcels, read and written where they stand; all little-endian. head.h lists the
+   members. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
@@ -26819,7 +26895,9 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 }
 
 /* ---- src/shards/row.h ---- */
-/* ---- a row ---- */
+/* ---- shards: a row in slices ----
+   The record of one row: its slice, which this rank alone has, and what all ranks know alike: facts with a bit each
+   (row->has), the list of first candidates, the search for the end of a prefix. */
 
 /* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
@@ -27621,7 +27699,9 @@ static int sampi_shard_tell(sampi_shard_row *row)
 }
 
 /* ---- src/shards/told.h ---- */
-/* ---- what a merged answer tells ---- */
+/* ---- shards: what a merged answer tells ----
+   A parcel of a merged message becomes a fact of its row. All is checked first: order, bounds, that nothing exceeds the
+   maximum. So bytes that no rank has made are an error, and never an index out of range. */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
@@ -29628,7 +29708,11 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
 }
 
 /* ---- src/drafts/block.h ---- */
-/* ---- block ---- */
+/* ---- drafts: a block judged as a whole ----
+   samp_verify_block. r is the probability that the draft is kept up to here; a token of the draft multiplies it by p /
+   q, but it never exceeds 1. Two passes: the first finds how much of the draft stays, the second draws the next token
+   from max(r p - q, 0). On average it takes at least as many tokens as the ratio test: a token that is less likely than
+   in the draft may be made up for by a later one. */
 
 /* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
 typedef struct sampi_rest {
@@ -29813,7 +29897,10 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
 }
 
 /* ---- src/drafts/tree.h ---- */
-/* ---- tree ---- */
+/* ---- drafts: a draft that branches ----
+   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the other:
+   a rejected one takes its max(0, p - q) share off, the next is tested against the rest; where all are rejected the
+   token is drawn from what is left. */
 
 /* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
 typedef struct sampi_siblings {
@@ -29933,7 +30020,10 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 }
 
 /* ---- src/drafts/relaxed.h ---- */
-/* ---- relaxed ---- */
+/* ---- drafts: relaxed tests ----
+   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the top_k
+   and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. It is not the model's distribution, as
+   its contract says. */
 
 /* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
    could differ in its last bit from machine to machine. */
@@ -30008,7 +30098,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 }
 
 /* ---- src/drafts/hooks.h ---- */
-/* ---- what sampi_draw asks ---- */
+/* ---- drafts: what sampi_draw asks ----
+   The test of a row, by its kind: a block's, a tree's or a relaxed one's. */
 
 /* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
@@ -30342,7 +30433,9 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 }
 
 /* ---- src/constraints/sampler.h ---- */
-/* ---- the sampler of it ---- */
+/* ---- constraints: from a kit to a sampler ----
+   The checks and the end of every constructor: patterns become an automaton, all arrays go into the parts of a new
+   sampler. Its interface is that of built-in samplers, but for the name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
@@ -30432,7 +30525,9 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 }
 
 /* ---- src/constraints/constructors.h ---- */
-/* ---- constructors ---- */
+/* ---- constraints: the constructors ----
+   samp_init_banned_strings and all others of api/constraints.h. Each fills a kit (making.h) with patterns, lists and
+   spans, and ends in sampi_kit_make (sampler.h); none keeps a pointer of the caller's. */
 
 /* Lists on the nodes of the automaton of all patterns that are set. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
@@ -30695,7 +30790,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 }
 
 /* ---- src/constraints/accepting.h ---- */
-/* ---- the window ---- */
+/* ---- constraints: a token comes in ----
+   What an accepted token changes: the window (part 3, for samplers that look back: n-grams, loops, rewinds) and the
+   node of the automaton, by the token itself or byte by byte of its text. Patterns that overlap are followed by suffix
+   links, as Aho and Corasick do. Behind a forbidden string that is complete its length in tokens is noted, for
+   samp_rewind_length. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
@@ -30937,7 +31036,9 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 }
 
 /* ---- src/constraints/drawing.h ---- */
-/* ---- what a draw asks ---- */
+/* ---- constraints: what a draw asks ----
+   Which tokens are allowed alone, or which lists of tokens are masked or weighed at the state that the text has led to.
+   Over an array step by step; on a row few tokens become changes of their logits, many a mask. */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
@@ -31120,7 +31221,9 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 }
 
 /* ---- src/constraints/told.h ---- */
-/* ---- what is told of it ---- */
+/* ---- constraints: fingerprint and saved state ----
+   A fingerprint takes the numbers, the lists and the automata. The state is six words and the window; a word from
+   outside is checked against what the constructor could have made before it is taken. */
 
 /* Its numbers are fields; its lists and automata are what else it was made of. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
@@ -31232,7 +31335,9 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
 }
 
 /* ---- src/constraints/accessors.h ---- */
-/* ---- accessors ---- */
+/* ---- constraints: what a user asks ----
+   samp_rewind_length and samp_thinking_left: how many tokens to take back (the most that a member of a chain asks for),
+   and how many are left to think (of the first member with a budget). */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

@@ -1,4 +1,8 @@
-/* ---- the window ---- */
+/* ---- constraints: a token comes in ----
+   What an accepted token changes: the window (part 3, for samplers that look back: n-grams, loops, rewinds) and the
+   node of the automaton, by the token itself or byte by byte of its text. Patterns that overlap are followed by suffix
+   links, as Aho and Corasick do. Behind a forbidden string that is complete its length in tokens is noted, for
+   samp_rewind_length. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 

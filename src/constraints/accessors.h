@@ -1,4 +1,6 @@
-/* ---- accessors ---- */
+/* ---- constraints: what a user asks ----
+   samp_rewind_length and samp_thinking_left: how many tokens to take back (the most that a member of a chain asks for),
+   and how many are left to think (of the first member with a budget). */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

@@ -1,4 +1,6 @@
-/* ---- constructors ---- */
+/* ---- constraints: the constructors ----
+   samp_init_banned_strings and all others of api/constraints.h. Each fills a kit (making.h) with patterns, lists and
+   spans, and ends in sampi_kit_make (sampler.h); none keeps a pointer of the caller's. */
 
 /* Lists on the nodes of the automaton of all patterns that are set. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)

@@ -1,4 +1,6 @@
-/* ---- what the core asks of constraints, whose rooms come later ---- */
+/* ---- what the core asks of constraints, whose rooms come later ----
+   The hooks that the row of constraints names in the table of kinds (core/kinds.h). Without SAMPLING_CONSTRAINTS there
+   are none. */
 
 /* What the row of constraints names (>>constraints). */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED

@@ -1,4 +1,6 @@
-/* ---- what a draw asks ---- */
+/* ---- constraints: what a draw asks ----
+   Which tokens are allowed alone, or which lists of tokens are masked or weighed at the state that the text has led to.
+   Over an array step by step; on a row few tokens become changes of their logits, many a mask. */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)

@@ -1,4 +1,6 @@
-/* ---- the sampler of it ---- */
+/* ---- constraints: from a kit to a sampler ----
+   The checks and the end of every constructor: patterns become an automaton, all arrays go into the parts of a new
+   sampler. Its interface is that of built-in samplers, but for the name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 

@@ -1,4 +1,8 @@
-/* ---- block ---- */
+/* ---- drafts: a block judged as a whole ----
+   samp_verify_block. r is the probability that the draft is kept up to here; a token of the draft multiplies it by p /
+   q, but it never exceeds 1. Two passes: the first finds how much of the draft stays, the second draws the next token
+   from max(r p - q, 0). On average it takes at least as many tokens as the ratio test: a token that is less likely than
+   in the draft may be made up for by a later one. */
 
 /* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
 typedef struct sampi_rest {

@@ -1,4 +1,6 @@
-/* ---- what draws ask of drafts, whose rooms come later ---- */
+/* ---- what draws ask of drafts, whose rooms come later ----
+   sampi_draw calls these when a row of a draft bears a test other than the ratio test. Without SAMPLING_DRAFTS there
+   are none, and no code for them. */
 
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it

@@ -1,4 +1,5 @@
-/* ---- what sampi_draw asks ---- */
+/* ---- drafts: what sampi_draw asks ----
+   The test of a row, by its kind: a block's, a tree's or a relaxed one's. */
 
 /* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)

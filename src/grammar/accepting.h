@@ -1,4 +1,6 @@
-/* ---- accepting ---- */
+/* ---- grammars: a token comes in ----
+   From the items where the text is to those behind a token: by its bytes, or by its name where the grammar calls it so
+   (<think>). Here the frames that no item can get back to any more are collected, so that a long text does not grow. */
 
 /* Keep the items from `first` on as where the text is. */
 static void sampi_settle_items(sampi_matcher *m, int32_t first)

@@ -1,4 +1,7 @@
-/* ---- entries ---- */
+/* ---- grammars: entries ----
+   What an item of a state allows without leaving its frame, found once and kept: the set of tokens (a list while they
+   are few), and the places in the trie where its frame ends, from where the caller goes on. Plain tokens first, by a
+   run where there is one, then a walk over the trie. */
 
 /* Put the tokens of a run in bits, which has none. */
 static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)

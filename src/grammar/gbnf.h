@@ -1,4 +1,6 @@
-/* ---- GBNF, as llama.cpp reads it ---- */
+/* ---- grammars: GBNF, as llama.cpp reads it ----
+   The reader of llama.cpp's grammars, with its limits and its oddities: what it takes is taken, what it refuses is
+   refused, at the same place. Rules become nodes that call each other by number. */
 
 static bool sampi_gbnf_is_name(char c)
 {

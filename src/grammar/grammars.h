@@ -1,4 +1,6 @@
-/* ---- grammars ---- */
+/* ---- grammars: samp_grammar_init ----
+   A text of either kind becomes a finished samp_grammar: read, finished (finishing.h), its fingerprint taken. Whatever
+   is wrong is told by its place in the text. */
 
 static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
                                     samp_grammar_error *error); /* >>schema */

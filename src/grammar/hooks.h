@@ -1,4 +1,7 @@
-/* ---- what the core asks ---- */
+/* ---- grammars: what the core asks ----
+   A grammar is a custom sampler of which the core knows more: it may mask the row before the rest of its chain takes
+   the fast path (sampi_grammar_job), it tells how far it can go back, and its state is saved as the tokens so far,
+   which are read again when it is loaded. */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
 

@@ -1,4 +1,7 @@
-/* ---- items ---- */
+/* ---- grammars: items and frames ----
+   One step of the Earley parser: items (a state in a frame) of the place behind a byte. A state that may end returns to
+   those that wait for its frame; a state that calls a rule opens a frame, or joins the one that another caller has
+   opened at this place. */
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {

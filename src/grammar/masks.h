@@ -1,4 +1,7 @@
-/* ---- masks ---- */
+/* ---- grammars: masks ----
+   The set of tokens that are allowed where the text is: the union of the entries of all items, then walks from the
+   places where a frame ends in the middle of a token. sampi_walk goes through the trie in order, a level of items for
+   each byte, and leaves out whole subtrees behind a byte that no item takes. */
 
 /* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
 static int32_t sampi_live_of(sampi_matcher *m, int32_t state)

@@ -1,4 +1,7 @@
-/* ---- the matcher as a whole ---- */
+/* ---- grammars: the matcher as a whole ----
+   A matcher is made, cloned, put back to the beginning, freed; a token is tried and accepted; its memory is counted
+   against the limit. Where an accept or a mask runs out of room, it forgets all states but those of the text's place
+   and does its turn once more (sampi_matcher_turn). */
 
 /* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
    is not allowed. Nothing is kept yet. */

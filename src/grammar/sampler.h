@@ -1,4 +1,7 @@
-/* ---- the sampler ---- */
+/* ---- grammars: the sampler ----
+   samp_init_grammar and the other public functions that take such a sampler (samp_grammar_mask, _sample, _forced, ...).
+   Its ctx is a matcher; its apply masks what the matcher does not allow; accept moves the matcher on, or answers
+   SAMP_E_RANGE and nothing has changed. */
 
 static const char *sampi_grammar_name(const samp_sampler *s)
 {

@@ -1,4 +1,7 @@
-/* ---- states ---- */
+/* ---- grammars: states ----
+   A state is a node of the tree with what can be done next: whether it may end, which rules it may call, the state
+   behind each class of bytes, which is made by a derivative when it is first asked for. State 0 is the dead end.
+   Together they are a lazy DFA. */
 
 /* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
 static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)

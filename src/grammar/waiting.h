@@ -1,4 +1,7 @@
-/* ---- waiting: a lazy grammar before its trigger ---- */
+/* ---- grammars: a lazy one before its trigger ----
+   While a lazy grammar waits, each byte moves the places in the programs of its triggers (triggers.h). Once one
+   matches, backtracking finds where in the text the grammar begins, by the rules of a std::regex, as llama.cpp's; the
+   tokens from there on are read again, by the grammar. */
 
 /* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
    place that group ~op had before. */

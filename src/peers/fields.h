@@ -1,4 +1,6 @@
-/* ---- fields ---- */
+/* ---- requests: one field ----
+   A field of a request by its row in the tables: skipped by name, set, refused, or one that says nothing. Objects
+   inside of a request (Ollama's options) are walked in the same way. */
 
 /* Does this value say nothing? */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)

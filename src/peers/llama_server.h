@@ -1,4 +1,6 @@
-/* ---- llama-server's samplers ---- */
+/* ---- requests: llama-server's `samplers` ----
+   A list of names or a text of letters becomes our order. Names count in any case, with dashes or nothing for `_`, and
+   under their other names (temp, nucleus, typ); others are dropped, as llama-server drops them. */
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 

@@ -1,4 +1,7 @@
-/* ---- values ---- */
+/* ---- requests: values ----
+   A number as the program would read it: as an integer, as a double, or as the low 32 bits of one; texts and booleans
+   where it takes these for numbers. Decimals are rounded exactly, so that 2.0000000000000003 is out of range where it
+   is there. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {

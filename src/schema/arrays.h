@@ -1,4 +1,6 @@
-/* ---- shapes: arrays ---- */
+/* ---- schemas: arrays ----
+   One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
+   holds (contains); uniqueItems, where the items are of a list. */
 
 /* An array under construction. */
 typedef struct sampi_array {

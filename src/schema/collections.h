@@ -1,4 +1,6 @@
-/* ---- collections ---- */
+/* ---- schemas: lists of numbers ----
+   A list that grows, in the record of the schema under work (sampi_schema): out of memory is its error, and what
+   follows does nothing. */
 
 static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
 {

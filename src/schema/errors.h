@@ -1,4 +1,6 @@
-/* ---- errors ---- */
+/* ---- schemas: errors, and looking up keywords ----
+   What is wrong is told by a JSON pointer to the place in the schema and a sentence. The first error stays. Work is
+   counted here too (sampi_schema_step), so that no schema takes for ever. */
 
 /* The way from the root to a node, as a JSON pointer, into text[size]. */
 static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)

@@ -1,4 +1,7 @@
-/* ---- patterns and formats ---- */
+/* ---- schemas: `pattern` and `format` ----
+   A pattern is read by the reader of regular expressions, over code points; a format is such an expression of ours. Of
+   some formats only bounds are regular: one set that is within it, one that it is within; which is used depends on
+   whether the schema holds or must not. */
 
 /* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)

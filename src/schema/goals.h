@@ -1,4 +1,6 @@
-/* ---- goals ---- */
+/* ---- schemas: goals ----
+   A goal is a set of literals (schemas and values, that hold or must not) that one value satisfies. Equal goals have
+   one number; each becomes a set of scalars, or a rule whose body is made later (whole.h), so schemas may recur. */
 
 static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }

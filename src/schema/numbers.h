@@ -1,4 +1,6 @@
-/* ---- numbers ---- */
+/* ---- schemas: numbers ----
+   Bounds and multipleOf as texts: the decimals that are at least, or at most, another one, digit by digit. minimum 25
+   is "25 to 29, 30 to 99, or three digits and more", with fractions and powers of ten as JSON writes them. */
 
 /* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
 typedef struct sampi_decimal {

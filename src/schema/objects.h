@@ -1,4 +1,7 @@
-/* ---- shapes: objects ---- */
+/* ---- schemas: objects ----
+   One shape of an object as a grammar: the names that its atoms speak of, each with the goal of its value, required or
+   not; all other names; how many. Members in any order are a set of those that are still to come; with `ordered` they
+   come as the schema lists them. */
 
 /* A name that some atom speaks of. */
 typedef struct sampi_name {

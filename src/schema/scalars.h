@@ -1,4 +1,6 @@
-/* ---- null, booleans, numbers, strings ---- */
+/* ---- schemas: null, booleans, numbers, strings ----
+   What a goal allows of these is three sets (constants, texts of numbers, of strings), which keywords narrow: allOf is
+   their and, anyOf their or, not the complement; oneOf is one and none of the others. */
 
 static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
 {

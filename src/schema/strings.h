@@ -1,4 +1,6 @@
-/* ---- strings ---- */
+/* ---- schemas: JSON's strings ----
+   A text in its shortest spelling between quotes ("\n" as \n, letters as they are): the one that the grammar allows for
+   values and names. */
 
 /* The shortest spelling of a code point in a JSON string: how many bytes. */
 static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)

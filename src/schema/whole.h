@@ -1,4 +1,6 @@
-/* ---- the whole ---- */
+/* ---- schemas: a whole one ----
+   sampi_schema_tree: the words of `options`, the keywords of the document, the goal of its root, then the bodies of all
+   rules that goals have asked for, until none is left. */
 
 /* The words of `options`, see samp_grammar_init. */
 static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)

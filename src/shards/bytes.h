@@ -1,4 +1,6 @@
-/* ---- bytes ---- */
+/* ---- shards: messages as bytes ----
+   The head of a message and its parcels, read and written where they stand; all little-endian. head.h lists the
+   members. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {

@@ -1,4 +1,6 @@
-/* ---- a row ---- */
+/* ---- shards: a row in slices ----
+   The record of one row: its slice, which this rank alone has, and what all ranks know alike: facts with a bit each
+   (row->has), the list of first candidates, the search for the end of a prefix. */
 
 /* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {

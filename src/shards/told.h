@@ -1,4 +1,6 @@
-/* ---- what a merged answer tells ---- */
+/* ---- shards: what a merged answer tells ----
+   A parcel of a merged message becomes a fact of its row. All is checked first: order, bounds, that nothing exceeds the
+   maximum. So bytes that no rank has made are an error, and never an index out of range. */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)

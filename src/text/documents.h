@@ -1,4 +1,6 @@
-/* ---- documents ---- */
+/* ---- JSON: documents ----
+   sampi_json_read: a text becomes an array of nodes in one block, whose size is counted beforehand. A member is found
+   by a hash of object and name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 

@@ -1,4 +1,6 @@
-/* ---- strings ---- */
+/* ---- JSON: strings ----
+   A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
+   256 places far at most, so that chosen strings cannot make it slow. */
 
 /* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)

@@ -1,4 +1,6 @@
-/* ---- values ---- */
+/* ---- JSON: values ----
+   The reader proper: one value after the other, without recursion; depth, commas and names are checked as RFC 8259 has
+   them. Numbers stay text. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
