@@ -248,7 +248,7 @@ $(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h test
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
-FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved shard_merge
+FUZZERS := calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/calls: RANDOM_INPUTS := 800000
@@ -257,6 +257,7 @@ fuzz/batch: RANDOM_INPUTS := 3300
 fuzz/state: RANDOM_INPUTS := 190000
 fuzz/kv: RANDOM_INPUTS := 230000
 fuzz/llama: RANDOM_INPUTS := 90000
+fuzz/peers: RANDOM_INPUTS := 150000
 fuzz/grammar_text: RANDOM_INPUTS := 40000000
 fuzz/grammar_walk: RANDOM_INPUTS := 50000
 fuzz/grammar_saved: RANDOM_INPUTS := 280000
@@ -266,7 +267,7 @@ fuzz/shard_merge: RANDOM_INPUTS := 230000
 $(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
 $(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/unit/test_batch.c
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%
@@ -279,7 +280,7 @@ $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
 ## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
 fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/corpus/$$f; \
-	  dict=; [ $$f != grammar_text ] || dict=-dict=tests/fuzz/grammar.dict; \
+	  dict=; case $$f in grammar_text) dict=-dict=tests/fuzz/grammar.dict;; peers) dict=-dict=tests/fuzz/peers.dict;; esac; \
 	  ./$(B)/fuzz_$$f -max_total_time=$(FUZZ_TIME) -max_len=600 -timeout=20 -print_final_stats=1 $$dict $(B)/corpus/$$f \
 	    tests/fuzz/corpus/$$f > $(B)/fuzz_$$f.log 2>&1 || { tail -n 60 $(B)/fuzz_$$f.log; exit 1; }; \
 	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
