@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17676 grammar/gbnf.h
-     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 17969 grammar/regex.h
-     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18366 grammar/grammars.h
-     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18422 grammar/vocabulary.h
-     548 api/sample.h                     7597 samplers/infill.h               18890 grammar/triggers.h
-     635 api/chains.h                     7680 config/describe.h               19219 grammar/matcher.h
-     883 api/samplers.h                   7861 config/params.h                 19436 grammar/derivatives.h
-    1136 api/gumbel.h                     7933 config/constructors.h           19937 grammar/states.h
-    1156 api/operator.h                   8143 config/from_params.h            20090 grammar/items.h
-    1205 api/kv.h                         8214 config/orders.h                 20216 grammar/masks.h
-    1383 api/llama_cpp.h                  8445 config/numbers.h                20411 grammar/runs.h
-    1423 api/text_error.h                 8582 config/set.h                    20582 grammar/entries.h
-    1439 api/grammar.h                    8730 config/tell.h                   20950 grammar/accepting.h
-    1600 api/shards.h                     8861 config/settings.h               21284 grammar/waiting.h
-    1694 api/peers.h                      8970 life/rollback.h                 21410 grammar/history.h
-    1761 api/drafts.h                     9275 life/chain.h                    21536 grammar/room.h
-    1858 api/constraints.h                9543 life/members.h                  21773 grammar/sampler.h
-    2028 api/parts.h                      9669 life/update.h                   22050 grammar/hooks.h
-    2065 base/switches.h                  9930 life/copy.h                     22164 schema/head.h
-    2315 base/random.h                   10114 rows/row.h                      22330 schema/errors.h
-    2406 base/exact.h                    10382 rows/pieces.h                   22432 schema/collections.h
-    2616 base/bits128.h                  10475 rows/thresholds.h               22455 schema/references.h
-    2694 base/elements.h                 10581 rows/compact.h                  22727 schema/strings.h
-    2827 kernels/contract.h              10763 rows/sums.h                     22789 schema/numbers.h
-    2969 kernels/scalar.h                10911 rows/changes.h                  23055 schema/sets.h
-    3171 kernels/sets.h                  10996 rows/cuts.h                     23201 schema/formats.h
-    3218 kernels/vectors.h               11426 rows/typical.h                  23410 schema/scalars.h
-    3333 kernels/avx512.h                11738 rows/tail_free.h                23701 schema/goals.h
-    3415 kernels/avx2.h                  11814 rows/selecting.h                23918 schema/alternatives.h
-    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24396 schema/objects.h
-    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           24908 schema/arrays.h
-    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25163 schema/whole.h
-    3527 kernels/generic.h               12840 rows/plan.h                     25335 peers/tables.h
-    3545 kernels/shared.h                12858 rows/logprobs.h                 25640 peers/values.h
-    3666 kernels/passes.h                12944 rows/draw.h                     26051 peers/llama_server.h
-    4317 kernels/check.h                 13187 run/sample.h                    26119 peers/fields.h
-    4338 kernels/dispatch.h              13349 run/apply.h                     26279 peers/requests.h
-    4529 core/array.h                    13431 run/writing.h                   26403 shards/head.h
-    4837 core/table.h                    13560 run/arrays.h                    26523 shards/bytes.h
-    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26620 shards/merging.h
-    5278 core/fields.h                   13978 run/verify.h                    26897 shards/row.h
-    5449 core/owners.h                   14071 run/batch.h                     27013 shards/answers.h
-    5508 grammar/declared.h              14223 life/state.h                    27563 shards/logprobs.h
-    5532 constraints/declared.h          14303 life/state_fields.h             27701 shards/told.h
-    5554 core/making.h                   14397 life/state_kinds.h              27839 shards/steps.h
-    5659 core/windows.h                  14562 core/kinds.h                    28035 shards/prefix.h
-    5759 core/streams.h                  14620 operator/weights.h              28627 shards/cuts.h
-    5797 samplers/logit_bias.h           14707 operator/search.h               28848 shards/draws.h
-    5835 samplers/penalties.h            14845 operator/run.h                  29000 shards/way.h
-    5891 samplers/dry.h                  15012 kv/cells.h                      29144 shards/memory.h
-    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29221 shards/batch.h
-    6294 samplers/tail_free.h            15274 kv/slot.h                       29654 drafts/head.h
-    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29710 drafts/block.h
-    6405 samplers/min_p.h                15547 kv/data.h                       29899 drafts/tree.h
-    6418 samplers/top_a.h                15670 kv/update.h                     30022 drafts/relaxed.h
-    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30100 drafts/hooks.h
-    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30133 constraints/automaton.h
-    6577 samplers/temperature.h          16073 llama_cpp/object.h              30222 constraints/making.h
-    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30435 constraints/sampler.h
-    6694 drafts/declared.h               16202 text/reading.h                  30527 constraints/constructors.h
-    6710 samplers/selection.h            16309 text/strings.h                  30792 constraints/accepting.h
-    6742 samplers/choose.h               16401 text/values.h                   31038 constraints/drawing.h
-    6805 samplers/ratio.h                16556 text/documents.h                31223 constraints/told.h
-    6883 samplers/draw.h                 16631 grammar/head.h                  31283 constraints/top_p_decay.h
-    6939 samplers/gumbel.h               16665 grammar/tree.h                  31337 constraints/accessors.h
-    7002 samplers/mirostat.h             17370 grammar/finishing.h             31376 base/restore.h
-    7102 samplers/adaptive_p.h           17591 grammar/reading.h               31389 api/license.h
+       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17832 grammar/gbnf.h
+     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 18124 grammar/regex.h
+     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18521 grammar/grammars.h
+     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18583 grammar/vocabulary.h
+     548 api/sample.h                     7597 samplers/infill.h               19051 grammar/triggers.h
+     635 api/chains.h                     7680 config/describe.h               19376 grammar/matcher.h
+     883 api/samplers.h                   7861 config/params.h                 19593 grammar/derivatives.h
+    1136 api/gumbel.h                     7933 config/constructors.h           20094 grammar/states.h
+    1156 api/operator.h                   8143 config/from_params.h            20247 grammar/items.h
+    1205 api/kv.h                         8214 config/orders.h                 20373 grammar/masks.h
+    1383 api/llama_cpp.h                  8445 config/numbers.h                20568 grammar/runs.h
+    1423 api/text_error.h                 8582 config/set.h                    20739 grammar/entries.h
+    1439 api/grammar.h                    8730 config/tell.h                   21107 grammar/accepting.h
+    1600 api/shards.h                     8861 config/settings.h               21443 grammar/waiting.h
+    1694 api/peers.h                      8970 life/rollback.h                 21569 grammar/history.h
+    1761 api/drafts.h                     9275 life/chain.h                    21695 grammar/room.h
+    1858 api/constraints.h                9543 life/members.h                  21932 grammar/sampler.h
+    2028 api/parts.h                      9669 life/update.h                   22209 grammar/hooks.h
+    2065 base/switches.h                  9930 life/copy.h                     22323 schema/head.h
+    2315 base/random.h                   10114 rows/row.h                      22489 schema/errors.h
+    2406 base/exact.h                    10382 rows/pieces.h                   22591 schema/collections.h
+    2616 base/bits128.h                  10475 rows/thresholds.h               22614 schema/references.h
+    2694 base/elements.h                 10581 rows/compact.h                  22886 schema/strings.h
+    2827 kernels/contract.h              10763 rows/sums.h                     22948 schema/numbers.h
+    2969 kernels/scalar.h                10911 rows/changes.h                  23214 schema/sets.h
+    3171 kernels/sets.h                  10996 rows/cuts.h                     23360 schema/formats.h
+    3218 kernels/vectors.h               11426 rows/typical.h                  23555 schema/scalars.h
+    3333 kernels/avx512.h                11738 rows/tail_free.h                23846 schema/goals.h
+    3415 kernels/avx2.h                  11814 rows/selecting.h                24063 schema/alternatives.h
+    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24541 schema/objects.h
+    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           25053 schema/arrays.h
+    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25308 schema/whole.h
+    3527 kernels/generic.h               12840 rows/plan.h                     25480 peers/tables.h
+    3545 kernels/shared.h                12858 rows/logprobs.h                 25785 peers/values.h
+    3666 kernels/passes.h                12944 rows/draw.h                     26196 peers/llama_server.h
+    4317 kernels/check.h                 13187 run/sample.h                    26264 peers/fields.h
+    4338 kernels/dispatch.h              13349 run/apply.h                     26424 peers/requests.h
+    4529 core/array.h                    13431 run/writing.h                   26548 shards/head.h
+    4837 core/table.h                    13560 run/arrays.h                    26668 shards/bytes.h
+    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26765 shards/merging.h
+    5278 core/fields.h                   13978 run/verify.h                    27042 shards/row.h
+    5449 core/owners.h                   14071 run/batch.h                     27158 shards/answers.h
+    5508 grammar/declared.h              14223 life/state.h                    27708 shards/logprobs.h
+    5532 constraints/declared.h          14303 life/state_fields.h             27846 shards/told.h
+    5554 core/making.h                   14397 life/state_kinds.h              27984 shards/steps.h
+    5659 core/windows.h                  14562 core/kinds.h                    28180 shards/prefix.h
+    5759 core/streams.h                  14620 operator/weights.h              28772 shards/cuts.h
+    5797 samplers/logit_bias.h           14707 operator/search.h               28993 shards/draws.h
+    5835 samplers/penalties.h            14845 operator/run.h                  29145 shards/way.h
+    5891 samplers/dry.h                  15012 kv/cells.h                      29289 shards/memory.h
+    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29366 shards/batch.h
+    6294 samplers/tail_free.h            15274 kv/slot.h                       29799 drafts/head.h
+    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29855 drafts/block.h
+    6405 samplers/min_p.h                15547 kv/data.h                       30044 drafts/tree.h
+    6418 samplers/top_a.h                15670 kv/update.h                     30167 drafts/relaxed.h
+    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30245 drafts/hooks.h
+    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30278 constraints/automaton.h
+    6577 samplers/temperature.h          16073 llama_cpp/object.h              30367 constraints/making.h
+    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30580 constraints/sampler.h
+    6694 drafts/declared.h               16202 text/reading.h                  30672 constraints/constructors.h
+    6710 samplers/selection.h            16309 text/strings.h                  30937 constraints/accepting.h
+    6742 samplers/choose.h               16401 text/values.h                   31183 constraints/drawing.h
+    6805 samplers/ratio.h                16556 text/documents.h                31368 constraints/told.h
+    6883 samplers/draw.h                 16631 grammar/head.h                  31428 constraints/top_p_decay.h
+    6939 samplers/gumbel.h               16665 grammar/tree.h                  31482 constraints/accessors.h
+    7002 samplers/mirostat.h             17459 grammar/finishing.h             31521 base/restore.h
+    7102 samplers/adaptive_p.h           17747 grammar/reading.h               31534 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -16721,8 +16721,10 @@ typedef struct sampi_expr {
 #define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
 #define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
 #define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* of a class: they are gone through for each of them */
-#define SAMPI_MAX_REGEX  8192      /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+#define SAMPI_MAX_RANGES 4096      /* of a class */
+#define SAMPI_MAX_WORK   (1 << 24) /* of reading a text: a node that there is counts 1, a new one SAMPI_NEW_NODE */
+#define SAMPI_NEW_NODE   8
+#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression: sampi_regex_unmark recurs along it */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
@@ -16765,13 +16767,23 @@ typedef struct sampi_vec {
     sampi_held *held; /* where that counts; NULL: nowhere */
 } sampi_vec;
 
+/* Classes of code points that have been made, each where its hash says: grammars have the same ones often. */
+enum { SAMPI_CLASSES = 64 };
+typedef struct sampi_class {
+    uint32_t range[2][2];
+    int32_t n, how; /* how: 0: free; else what made it, and whether it is negated */
+    sampi_node node;
+} sampi_class;
+
 typedef struct sampi_tree {
-    sampi_vec nodes;   /* sampi_expr */
-    sampi_vec pool;    /* bytes */
-    sampi_vec rules;   /* sampi_rule */
-    sampi_vec lists;   /* sampi_list */
-    sampi_vec members; /* sampi_member */
-    sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+    sampi_vec nodes;      /* sampi_expr */
+    sampi_vec pool;       /* bytes */
+    sampi_vec rules;      /* sampi_rule */
+    sampi_vec lists;      /* sampi_list */
+    sampi_vec members;    /* sampi_member */
+    sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+    int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
+    sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
 } sampi_tree;
 
 /* Count a block before it is asked for. False: it would be too much. */
@@ -16899,8 +16911,7 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
 {
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
-        const uint8_t *bytes = sampi_bytes_at(t, a);
-        for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
+        h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
     } else { /* parts are often neighbours, so none may undo another one's bits */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
@@ -16908,27 +16919,34 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Where the node is in slots, or the free place where it would be. */
+/* Where the node is in slots, or the free place where it would be; NULL: too many collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
+    enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data;
     uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
-    for (; slots[i] >= 0; i = (i + 1) & mask) {
+    for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
+        SAMPI_COUNT_STEPS(1);
+        if (slots[i] < 0) return &slots[i];
         const sampi_expr *e = sampi_at(t, slots[i]);
         if (e->kind != kind || e->b != b) continue;
         if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
                                 : e->a == a && e->c == c)
-            break;
+            return &slots[i];
     }
-    return &slots[i];
+    return NULL;
 }
 
-/* All nodes into the slots, which are free. */
+/* All nodes into the slots, which are free. They all differ. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
-    for (sampi_node i = 0; i < t->nodes.n; i++) {
-        const sampi_expr *e = sampi_at(t, i);
-        *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
+    sampi_node *slots = (sampi_node *)t->slots.data;
+    const uint32_t mask = (uint32_t)t->slots.n - 1;
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        uint32_t i = sampi_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
+        for (; slots[i] >= 0; i = (i + 1) & mask) SAMPI_COUNT_STEPS(1);
+        slots[i] = n;
     }
 }
 
@@ -17074,14 +17092,22 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* The node with these parts: the one that there is, or a new one. All nodes come from here. */
+/* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
+   than chance would have it, more slots may help; if they do not, it is an attack. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
+    enum { SLOTS = 32 }; /* of each node, at most */
+    if (--t->spare < 0) return SAMP_E_RANGE;
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
+    for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
+        if (t->slots.n / SLOTS > t->nodes.n) return SAMP_E_RANGE;
+        if (!sampi_tree_rehash(t)) return SAMP_E_NOMEM;
+    }
     if (*slot >= 0) return *slot;
     int32_t depth = sampi_node_depth(t, kind, a, b);
     if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+    t->spare -= SAMPI_NEW_NODE - 1;
     sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
     if (!e) return SAMP_E_NOMEM;
     e->kind = (uint8_t)kind;
@@ -17124,6 +17150,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
+    t->spare = SAMPI_MAX_WORK;
     sampi_node never = sampi_tree_node(t, SAMPI_NODE_NEVER, 0, 0, 0);
     sampi_node empty = never < 0 ? never : sampi_tree_node(t, SAMPI_NODE_EMPTY, 0, 0, 0);
     return empty < 0 ? empty : SAMP_OK;
@@ -17249,29 +17276,91 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them. */
+/* Ranges of code points in order, none of which touches another. */
+typedef struct sampi_ranges {
+    uint32_t few[8][2], (*at)[2]; /* [n], in `few` if there are no more than that */
+    size_t n;
+} sampi_ranges;
+
+static void sampi_ranges_free(sampi_ranges *r)
+{
+    if (r->at != r->few) SAMP_FREE(r->at);
+}
+
+/* What any ranges [n] have, in order; one that ends before it begins has nothing. False: no memory. */
+static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
+{
+    size_t used = 0, gap;
+    r->n = 0;
+    r->at = n <= sizeof r->few / sizeof *r->few ? r->few : (uint32_t(*)[2])SAMP_MALLOC(n * sizeof *r->at);
+    if (!r->at) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i][0] > ranges[i][1] || ranges[i][0] > 0x10ffff) continue;
+        r->at[used][0] = ranges[i][0];
+        r->at[used++][1] = ranges[i][1] > 0x10ffff ? 0x10ffff : ranges[i][1];
+    }
+    for (gap = used / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < used; i++) {
+            const uint32_t lo = r->at[i][0], hi = r->at[i][1];
+            size_t j = i;
+            for (; j >= gap && r->at[j - gap][0] > lo; j -= gap) {
+                SAMPI_COUNT_STEPS(1);
+                memcpy(r->at[j], r->at[j - gap], sizeof *r->at);
+            }
+            r->at[j][0] = lo;
+            r->at[j][1] = hi;
+        }
+    for (size_t i = 0; i < used; i++)
+        if (r->n > 0 && r->at[i][0] <= r->at[r->n - 1][1] + 1) {
+            if (r->at[i][1] > r->at[r->n - 1][1]) r->at[r->n - 1][1] = r->at[i][1];
+        } else if (r->n++ != i)
+            memcpy(r->at[r->n - 1], r->at[i], sizeof *r->at);
+    return true;
+}
+
+/* Where a class is kept, and what is there if it is: as the ranges [n], made in a way that `how` tells. NULL: it is
+   none that is kept. */
+static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
+{
+    if (!t->classes || n > 2) return NULL;
+    uint32_t h = (uint32_t)how;
+    for (size_t i = 0; i < n; i++) h = ((h ^ ranges[i][0]) * 0x9E3779B1u ^ ranges[i][1]) * 0x85EBCA77u;
+    return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
+}
+
+/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them; `one` makes
+   what stands for the code points lo .. hi. */
+static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
+                                      sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
+{
+    sampi_class *kept = sampi_class_slot(t, ranges, n, how += negated);
+    if (kept && kept->how == how && kept->n == (int32_t)n &&
+        (n == 0 || !memcmp(kept->range, ranges, n * sizeof *ranges)))
+        return kept->node;
+    sampi_ranges r;
+    sampi_node node = SAMPI_NEVER;
+    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    uint32_t next = 0;
+    for (size_t i = 0; i < r.n && node >= 0; i++) {
+        const uint32_t lo = negated ? next : r.at[i][0], end = negated ? r.at[i][0] : r.at[i][1] + 1;
+        if (lo < end) node = sampi_tree_alt(t, node, one(t, lo, end - 1));
+        next = r.at[i][1] + 1;
+    }
+    if (negated && next <= 0x10ffff) node = sampi_tree_alt(t, node, one(t, next, 0x10ffff));
+    sampi_ranges_free(&r);
+    if (!kept || node < 0) return node;
+    if (n) memcpy(kept->range, ranges, n * sizeof *ranges);
+    kept->n = (int32_t)n;
+    kept->how = how;
+    return kept->node = node;
+}
+
+/* One code point, as UTF-8, in one of the ranges or in none. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
-    sampi_node node = n > SAMPI_MAX_RANGES ? (sampi_node)SAMP_E_RANGE : SAMPI_NEVER;
-    uint32_t next = 0; /* all below are done */
-    while (next <= 0x10ffff && node >= 0) {
-        uint32_t lo = 0x110000, hi = 0; /* what the ranges have from there on, up to the first hole */
-        for (size_t i = 0; i < n; i++) {
-            uint32_t from = ranges[i][0] > next ? ranges[i][0] : next;
-            if (from <= ranges[i][1] && from < lo) lo = from;
-        }
-        for (hi = lo; hi < 0x110000;) {
-            uint32_t was = hi;
-            for (size_t i = 0; i < n; i++)
-                if (ranges[i][0] <= hi && ranges[i][1] >= hi)
-                    hi = ranges[i][1] < 0x110000 ? ranges[i][1] + 1 : 0x110000;
-            if (hi == was) break;
-        }
-        uint32_t from = negated ? next : lo, end = negated ? lo : hi;
-        if (from < end) node = sampi_tree_alt(t, node, sampi_tree_code_points(t, from, end - 1));
-        next = hi;
-    }
-    return node;
+    enum { HOW = 2 };
+    if (n > SAMPI_MAX_RANGES) return SAMP_E_RANGE;
+    return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */
@@ -17466,28 +17555,95 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
+/* What is known of a node, anew. Does that change? */
+static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
+{
+    sampi_expr *e = sampi_at(t, n);
+    SAMPI_COUNT_STEPS(1);
+    if (e->kind == SAMPI_NODE_REF)
+        sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
+    const uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    const bool changed = known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
+    e->known = known;
+    return changed;
+}
+
+/* What it costs to look at a node. */
+static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
+}
+
+/* Look at all nodes of `order`, and again at what a node is part of that has changed: in a queue, so each is looked at
+   once for what it learns from all that come before it. `above` [nodes + 1] says where each node's list of such nodes
+   begins in `list`; `queue` is as long as `order`, and in the queue are those that are OPEN. */
+static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
+                                int32_t *queue)
+{
+    const int32_t n = order->n;
+    int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
+    memcpy(queue, order->data, (size_t)n * sizeof *queue);
+    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->known |= SAMPI_KNOWN_OPEN;
+    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_cost(t, queue[first])) >= 0;) {
+        const sampi_node now = queue[first];
+        first = first + 1 < n ? first + 1 : 0;
+        left--;
+        if (!sampi_grammar_look(t, now)) continue; /* it is open no more */
+        for (int32_t i = above[now]; i < above[now + 1]; i++) {
+            sampi_expr *e = sampi_at(t, list[i]);
+            if (e->known & SAMPI_KNOWN_OPEN) continue;
+            e->known |= SAMPI_KNOWN_OPEN;
+            queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
+        }
+    }
+    return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+/* The same, where it takes more than a few rounds: with lists of what each node is part of. */
+static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
+{
+    size_t n_parts = 0;
+    const int32_t *nodes = (const int32_t *)order->data;
+    for (int32_t i = 0; i < order->n; i++)
+        for (int32_t k = 0; sampi_child(t, sampi_at(t, nodes[i]), k) >= 0; k++) n_parts++;
+    if (n_parts > INT32_MAX / 2) return SAMP_E_RANGE;
+    const size_t n_above = (size_t)t->nodes.n + 2;
+    int32_t *above = (int32_t *)SAMP_MALLOC((n_above + n_parts + (size_t)order->n) * sizeof *above);
+    if (!above) return SAMP_E_NOMEM;
+    int32_t *list = above + n_above;
+    memset(above, 0, n_above * sizeof *above);
+    for (int32_t i = 0; i < order->n; i++) /* above [n + 2]: how many node n is part of; then above [n + 1]: where */
+        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
+    for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
+    for (int32_t i = 0; i < order->n; i++)
+        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
+            list[above[part + 1]++] = nodes[i];
+    const int status = sampi_grammar_spread(t, order, above, list, list + n_parts);
+    SAMP_FREE(above);
+    return status;
+}
+
 /* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
    keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
    rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
    calls: SAMP_E_UNSUPPORTED. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
+    enum { ROUNDS = 4 };
     bool strict = false;
+    int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
         sampi_rule *rule = sampi_rule_at(t, i);
         if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
     }
-    for (bool changed = true; changed;) {
+    bool changed = true;
+    for (int round = 0; changed && round < ROUNDS; round++) {
         changed = false;
-        for (int32_t i = 0; i < order->n; i++) {
-            sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
-            if (e->kind == SAMPI_NODE_REF)
-                sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
-            uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
-            changed |= known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
-            e->known = known;
-        }
+        for (int32_t i = 0; i < order->n; i++) changed |= sampi_grammar_look(t, ((const int32_t *)order->data)[i]);
     }
+    if (changed) status = sampi_grammar_spread_all(t, order);
+    if (status) return status;
     for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))
@@ -17725,8 +17881,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
         sampi_node n = SAMPI_NEVER;
         if (c <= 0x10ffff) {
             const uint32_t range[1][2] = { { (uint32_t)c, (uint32_t)c } };
-            n = c < 0x80 ? sampi_tree_byte(r->tree, (uint32_t)c, (uint32_t)c)
-                         : sampi_tree_class(r->tree, range, 1, false);
+            n = sampi_tree_class(r->tree, range, 1, false);
         }
         if (sampi_read_part(r, n) < 0) return r->error->status;
     }
@@ -18397,16 +18552,22 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
     r.text = r.at = text ? text : "";
     r.end = r.text + strlen(r.text);
     samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
-    int status = g ? SAMP_OK : SAMP_E_NOMEM;
-    if (g) {
+    sampi_class *classes = g ? (sampi_class *)SAMP_MALLOC(SAMPI_CLASSES * sizeof *classes) : NULL;
+    int status = g && classes ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) memset(g, 0, sizeof *g);
+    if (classes) {
+        memset(classes, 0, SAMPI_CLASSES * sizeof *classes);
         r.tree = &g->tree;
         status = sampi_tree_init(&g->tree);
+        g->tree.classes = classes;
         if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
         if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
         if (!status) status = sampi_grammar_finish(g, rule);
     }
     if (status) sampi_read_node(&r, status);
     sampi_vec_free(&r.parts);
+    SAMP_FREE(classes);
+    if (g) g->tree.classes = NULL;
     if (!status) return g;
     samp_grammar_free(g);
     return NULL;
@@ -18938,20 +19099,16 @@ typedef struct sampi_lazy {
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
-    uint32_t next = 0x80; /* the first one above that it has not */
-    for (size_t i = 0; i < n; i++)
-        if (ranges[i][0] <= next && ranges[i][1] >= next) {
-            next = ranges[i][1] + 1;
-            i = (size_t)-1;
-        }
-    bool all = negated || next > 0x10ffff;
-    memset(bits, 0, 16);
-    memset(bits + 16, all ? 0xff : 0, 16);
-    for (uint32_t c = 0; c < 0x80; c++) {
-        bool in = negated;
-        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
-        bits[c / 8] |= (uint8_t)(in << c % 8);
+    bool all = negated;
+    sampi_ranges r;
+    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    memset(bits, negated ? 0xff : 0, 16);
+    for (size_t i = 0; i < r.n; i++) {
+        all |= r.at[i][0] <= 0x80 && r.at[i][1] == 0x10ffff;
+        for (uint32_t c = r.at[i][0]; c <= r.at[i][1] && c < 0x80; c++) bits[c / 8] ^= (uint8_t)(1u << c % 8);
     }
+    memset(bits + 16, all ? 0xff : 0, 16);
+    sampi_ranges_free(&r);
     sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
     for (size_t i = 0; i < n && !all; i++)
         if (ranges[i][1] >= 0x80)
@@ -21089,6 +21246,8 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
     t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
     t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
     t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
+    t.spare = INT64_MAX; /* other limits count */
+    t.classes = NULL;
     return t;
 }
 
@@ -21180,7 +21339,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     sampi_begin_states(m); /* there is room for one */
     m->stateless = true;
-    while (t->slots.n > 64 && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
+    while (t->slots.n > m->grammar->tree.slots.n && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
     sampi_vec_trim(&t->slots, sizeof(sampi_node));
     memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
     sampi_tree_fill_slots(t);
@@ -23207,22 +23366,8 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 /* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
-    sampi_node node = SAMPI_NEVER;
-    for (uint32_t next = 0; next <= 0x10ffff && node >= 0;) {
-        uint32_t lo = 0x110000; /* what the ranges have from next on, up to the first hole: lo .. hi - 1 */
-        for (size_t i = 0; i < n; i++)
-            if (ranges[i][1] >= next && ranges[i][0] < lo) lo = ranges[i][0] > next ? ranges[i][0] : next;
-        uint32_t hi = lo;
-        for (bool more = true; more;) {
-            more = false;
-            for (size_t i = 0; i < n; i++)
-                if (ranges[i][0] <= hi && ranges[i][1] >= hi && hi <= 0x10ffff) hi = ranges[i][1] + 1, more = true;
-        }
-        if (negated && next < lo) node = sampi_tree_alt(t, node, sampi_schema_range(t, next, lo - 1));
-        if (!negated && lo < hi) node = sampi_tree_alt(t, node, sampi_schema_range(t, lo, hi - 1));
-        next = hi > next ? hi : 0x110000;
-    }
-    return node;
+    enum { HOW = 4 };
+    return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
 /* The strings that match the regular expression of a node: its text, or a member's name. */

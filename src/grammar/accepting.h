@@ -139,6 +139,8 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
     t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
     t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
     t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
+    t.spare = INT64_MAX; /* other limits count */
+    t.classes = NULL;
     return t;
 }
 
@@ -230,7 +232,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     sampi_begin_states(m); /* there is room for one */
     m->stateless = true;
-    while (t->slots.n > 64 && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
+    while (t->slots.n > m->grammar->tree.slots.n && t->slots.n > 4 * (t->nodes.n + 1)) t->slots.n /= 2;
     sampi_vec_trim(&t->slots, sizeof(sampi_node));
     memset(t->slots.data, 0xff, (size_t)t->slots.n * sizeof(sampi_node));
     sampi_tree_fill_slots(t);

@@ -96,28 +96,95 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
     }
 }
 
+/* What is known of a node, anew. Does that change? */
+static bool sampi_grammar_look(sampi_tree *t, sampi_node n)
+{
+    sampi_expr *e = sampi_at(t, n);
+    SAMPI_COUNT_STEPS(1);
+    if (e->kind == SAMPI_NODE_REF)
+        sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
+    const uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    const bool changed = known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
+    e->known = known;
+    return changed;
+}
+
+/* What it costs to look at a node. */
+static int32_t sampi_grammar_cost(const sampi_tree *t, sampi_node n)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    return e->kind == SAMPI_NODE_MEMBERS ? 1 + ((const sampi_list *)t->lists.data + e->a)->n / 8 : 1;
+}
+
+/* Look at all nodes of `order`, and again at what a node is part of that has changed: in a queue, so each is looked at
+   once for what it learns from all that come before it. `above` [nodes + 1] says where each node's list of such nodes
+   begins in `list`; `queue` is as long as `order`, and in the queue are those that are OPEN. */
+static int sampi_grammar_spread(sampi_tree *t, const sampi_vec *order, const int32_t *above, const int32_t *list,
+                                int32_t *queue)
+{
+    const int32_t n = order->n;
+    int64_t spare = (int64_t)SAMPI_MAX_WORK + 16 * (int64_t)n;
+    memcpy(queue, order->data, (size_t)n * sizeof *queue);
+    for (int32_t i = 0; i < n; i++) sampi_at(t, queue[i])->known |= SAMPI_KNOWN_OPEN;
+    for (int32_t first = 0, left = n; left > 0 && (spare -= sampi_grammar_cost(t, queue[first])) >= 0;) {
+        const sampi_node now = queue[first];
+        first = first + 1 < n ? first + 1 : 0;
+        left--;
+        if (!sampi_grammar_look(t, now)) continue; /* it is open no more */
+        for (int32_t i = above[now]; i < above[now + 1]; i++) {
+            sampi_expr *e = sampi_at(t, list[i]);
+            if (e->known & SAMPI_KNOWN_OPEN) continue;
+            e->known |= SAMPI_KNOWN_OPEN;
+            queue[(int32_t)(((int64_t)first + left++) % n)] = list[i];
+        }
+    }
+    return spare < 0 ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+/* The same, where it takes more than a few rounds: with lists of what each node is part of. */
+static int sampi_grammar_spread_all(sampi_tree *t, const sampi_vec *order)
+{
+    size_t n_parts = 0;
+    const int32_t *nodes = (const int32_t *)order->data;
+    for (int32_t i = 0; i < order->n; i++)
+        for (int32_t k = 0; sampi_child(t, sampi_at(t, nodes[i]), k) >= 0; k++) n_parts++;
+    if (n_parts > INT32_MAX / 2) return SAMP_E_RANGE;
+    const size_t n_above = (size_t)t->nodes.n + 2;
+    int32_t *above = (int32_t *)SAMP_MALLOC((n_above + n_parts + (size_t)order->n) * sizeof *above);
+    if (!above) return SAMP_E_NOMEM;
+    int32_t *list = above + n_above;
+    memset(above, 0, n_above * sizeof *above);
+    for (int32_t i = 0; i < order->n; i++) /* above [n + 2]: how many node n is part of; then above [n + 1]: where */
+        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++) above[part + 2]++;
+    for (size_t i = 2; i < n_above; i++) above[i] += above[i - 1];
+    for (int32_t i = 0; i < order->n; i++)
+        for (int32_t k = 0, part; (part = sampi_child(t, sampi_at(t, nodes[i]), k)) >= 0; k++)
+            list[above[part + 1]++] = nodes[i];
+    const int status = sampi_grammar_spread(t, order, above, list, list + n_parts);
+    SAMP_FREE(above);
+    return status;
+}
+
 /* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
    keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
    rules that lead back to themselves, again until nothing changes. Only then it shows in which AND and NOT there are
    calls: SAMP_E_UNSUPPORTED. */
 static int sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
+    enum { ROUNDS = 4 };
     bool strict = false;
+    int status = SAMP_OK;
     for (int32_t i = 0; i < t->rules.n; i++) {
         sampi_rule *rule = sampi_rule_at(t, i);
         if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
     }
-    for (bool changed = true; changed;) {
+    bool changed = true;
+    for (int round = 0; changed && round < ROUNDS; round++) {
         changed = false;
-        for (int32_t i = 0; i < order->n; i++) {
-            sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
-            if (e->kind == SAMPI_NODE_REF)
-                sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
-            uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
-            changed |= known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
-            e->known = known;
-        }
+        for (int32_t i = 0; i < order->n; i++) changed |= sampi_grammar_look(t, ((const int32_t *)order->data)[i]);
     }
+    if (changed) status = sampi_grammar_spread_all(t, order);
+    if (status) return status;
     for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
         sampi_expr *e = sampi_at(t, n);
         if (!(e->known & SAMPI_KNOWN_DONE))

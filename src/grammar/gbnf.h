@@ -49,8 +49,7 @@ static sampi_node sampi_gbnf_literal(sampi_reader *r)
         sampi_node n = SAMPI_NEVER;
         if (c <= 0x10ffff) {
             const uint32_t range[1][2] = { { (uint32_t)c, (uint32_t)c } };
-            n = c < 0x80 ? sampi_tree_byte(r->tree, (uint32_t)c, (uint32_t)c)
-                         : sampi_tree_class(r->tree, range, 1, false);
+            n = sampi_tree_class(r->tree, range, 1, false);
         }
         if (sampi_read_part(r, n) < 0) return r->error->status;
     }

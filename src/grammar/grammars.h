@@ -31,16 +31,22 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
     r.text = r.at = text ? text : "";
     r.end = r.text + strlen(r.text);
     samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
-    int status = g ? SAMP_OK : SAMP_E_NOMEM;
-    if (g) {
+    sampi_class *classes = g ? (sampi_class *)SAMP_MALLOC(SAMPI_CLASSES * sizeof *classes) : NULL;
+    int status = g && classes ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) memset(g, 0, sizeof *g);
+    if (classes) {
+        memset(classes, 0, SAMPI_CLASSES * sizeof *classes);
         r.tree = &g->tree;
         status = sampi_tree_init(&g->tree);
+        g->tree.classes = classes;
         if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
         if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
         if (!status) status = sampi_grammar_finish(g, rule);
     }
     if (status) sampi_read_node(&r, status);
     sampi_vec_free(&r.parts);
+    SAMP_FREE(classes);
+    if (g) g->tree.classes = NULL;
     if (!status) return g;
     samp_grammar_free(g);
     return NULL;

@@ -56,8 +56,10 @@ typedef struct sampi_expr {
 #define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
 #define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
 #define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
-#define SAMPI_MAX_RANGES 4096      /* of a class: they are gone through for each of them */
-#define SAMPI_MAX_REGEX  8192      /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+#define SAMPI_MAX_RANGES 4096      /* of a class */
+#define SAMPI_MAX_WORK   (1 << 24) /* of reading a text: a node that there is counts 1, a new one SAMPI_NEW_NODE */
+#define SAMPI_NEW_NODE   8
+#define SAMPI_MAX_REGEX  8192 /* bytes of a regular expression: sampi_regex_unmark recurs along it */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
@@ -100,13 +102,23 @@ typedef struct sampi_vec {
     sampi_held *held; /* where that counts; NULL: nowhere */
 } sampi_vec;
 
+/* Classes of code points that have been made, each where its hash says: grammars have the same ones often. */
+enum { SAMPI_CLASSES = 64 };
+typedef struct sampi_class {
+    uint32_t range[2][2];
+    int32_t n, how; /* how: 0: free; else what made it, and whether it is negated */
+    sampi_node node;
+} sampi_class;
+
 typedef struct sampi_tree {
-    sampi_vec nodes;   /* sampi_expr */
-    sampi_vec pool;    /* bytes */
-    sampi_vec rules;   /* sampi_rule */
-    sampi_vec lists;   /* sampi_list */
-    sampi_vec members; /* sampi_member */
-    sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+    sampi_vec nodes;      /* sampi_expr */
+    sampi_vec pool;       /* bytes */
+    sampi_vec rules;      /* sampi_rule */
+    sampi_vec lists;      /* sampi_list */
+    sampi_vec members;    /* sampi_member */
+    sampi_vec slots;      /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+    int64_t spare;        /* how much may still be asked for: SAMPI_MAX_WORK */
+    sampi_class *classes; /* [SAMPI_CLASSES], or NULL */
 } sampi_tree;
 
 /* Count a block before it is asked for. False: it would be too much. */
@@ -234,8 +246,7 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
 {
     uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
-        const uint8_t *bytes = sampi_bytes_at(t, a);
-        for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
+        h ^= sampi_checksum(sampi_bytes_at(t, a), (size_t)b);
     } else { /* parts are often neighbours, so none may undo another one's bits */
         h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
@@ -243,27 +254,34 @@ static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_
     return (uint32_t)(h ^ h >> 29);
 }
 
-/* Where the node is in slots, or the free place where it would be. */
+/* Where the node is in slots, or the free place where it would be; NULL: too many collide. */
 static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
+    enum { PROBES = 128 };
     sampi_node *slots = (sampi_node *)t->slots.data;
     uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
-    for (; slots[i] >= 0; i = (i + 1) & mask) {
+    for (int32_t probes = 0; probes < PROBES; probes++, i = (i + 1) & mask) {
+        SAMPI_COUNT_STEPS(1);
+        if (slots[i] < 0) return &slots[i];
         const sampi_expr *e = sampi_at(t, slots[i]);
         if (e->kind != kind || e->b != b) continue;
         if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
                                 : e->a == a && e->c == c)
-            break;
+            return &slots[i];
     }
-    return &slots[i];
+    return NULL;
 }
 
-/* All nodes into the slots, which are free. */
+/* All nodes into the slots, which are free. They all differ. */
 static void sampi_tree_fill_slots(sampi_tree *t)
 {
-    for (sampi_node i = 0; i < t->nodes.n; i++) {
-        const sampi_expr *e = sampi_at(t, i);
-        *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
+    sampi_node *slots = (sampi_node *)t->slots.data;
+    const uint32_t mask = (uint32_t)t->slots.n - 1;
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        uint32_t i = sampi_node_hash(t, e->kind, e->a, e->b, e->c) & mask;
+        for (; slots[i] >= 0; i = (i + 1) & mask) SAMPI_COUNT_STEPS(1);
+        slots[i] = n;
     }
 }
 
@@ -409,14 +427,22 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
     }
 }
 
-/* The node with these parts: the one that there is, or a new one. All nodes come from here. */
+/* The node with these parts: the one that there is, or a new one. All nodes come from here. Where more nodes collide
+   than chance would have it, more slots may help; if they do not, it is an attack. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
+    enum { SLOTS = 32 }; /* of each node, at most */
+    if (--t->spare < 0) return SAMP_E_RANGE;
     if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
     sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
+    for (; !slot; slot = sampi_node_slot(t, kind, a, b, c)) {
+        if (t->slots.n / SLOTS > t->nodes.n) return SAMP_E_RANGE;
+        if (!sampi_tree_rehash(t)) return SAMP_E_NOMEM;
+    }
     if (*slot >= 0) return *slot;
     int32_t depth = sampi_node_depth(t, kind, a, b);
     if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+    t->spare -= SAMPI_NEW_NODE - 1;
     sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
     if (!e) return SAMP_E_NOMEM;
     e->kind = (uint8_t)kind;
@@ -459,6 +485,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
+    t->spare = SAMPI_MAX_WORK;
     sampi_node never = sampi_tree_node(t, SAMPI_NODE_NEVER, 0, 0, 0);
     sampi_node empty = never < 0 ? never : sampi_tree_node(t, SAMPI_NODE_EMPTY, 0, 0, 0);
     return empty < 0 ? empty : SAMP_OK;
@@ -584,29 +611,91 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
     return node;
 }
 
-/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them. */
+/* Ranges of code points in order, none of which touches another. */
+typedef struct sampi_ranges {
+    uint32_t few[8][2], (*at)[2]; /* [n], in `few` if there are no more than that */
+    size_t n;
+} sampi_ranges;
+
+static void sampi_ranges_free(sampi_ranges *r)
+{
+    if (r->at != r->few) SAMP_FREE(r->at);
+}
+
+/* What any ranges [n] have, in order; one that ends before it begins has nothing. False: no memory. */
+static bool sampi_ranges_make(sampi_ranges *r, const uint32_t (*ranges)[2], size_t n)
+{
+    size_t used = 0, gap;
+    r->n = 0;
+    r->at = n <= sizeof r->few / sizeof *r->few ? r->few : (uint32_t(*)[2])SAMP_MALLOC(n * sizeof *r->at);
+    if (!r->at) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (ranges[i][0] > ranges[i][1] || ranges[i][0] > 0x10ffff) continue;
+        r->at[used][0] = ranges[i][0];
+        r->at[used++][1] = ranges[i][1] > 0x10ffff ? 0x10ffff : ranges[i][1];
+    }
+    for (gap = used / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < used; i++) {
+            const uint32_t lo = r->at[i][0], hi = r->at[i][1];
+            size_t j = i;
+            for (; j >= gap && r->at[j - gap][0] > lo; j -= gap) {
+                SAMPI_COUNT_STEPS(1);
+                memcpy(r->at[j], r->at[j - gap], sizeof *r->at);
+            }
+            r->at[j][0] = lo;
+            r->at[j][1] = hi;
+        }
+    for (size_t i = 0; i < used; i++)
+        if (r->n > 0 && r->at[i][0] <= r->at[r->n - 1][1] + 1) {
+            if (r->at[i][1] > r->at[r->n - 1][1]) r->at[r->n - 1][1] = r->at[i][1];
+        } else if (r->n++ != i)
+            memcpy(r->at[r->n - 1], r->at[i], sizeof *r->at);
+    return true;
+}
+
+/* Where a class is kept, and what is there if it is: as the ranges [n], made in a way that `how` tells. NULL: it is
+   none that is kept. */
+static sampi_class *sampi_class_slot(const sampi_tree *t, const uint32_t (*ranges)[2], size_t n, int32_t how)
+{
+    if (!t->classes || n > 2) return NULL;
+    uint32_t h = (uint32_t)how;
+    for (size_t i = 0; i < n; i++) h = ((h ^ ranges[i][0]) * 0x9E3779B1u ^ ranges[i][1]) * 0x85EBCA77u;
+    return &t->classes[(h >> 13 ^ h >> 24) % SAMPI_CLASSES];
+}
+
+/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them; `one` makes
+   what stands for the code points lo .. hi. */
+static sampi_node sampi_tree_class_of(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated,
+                                      sampi_node (*one)(sampi_tree *, uint32_t lo, uint32_t hi), int32_t how)
+{
+    sampi_class *kept = sampi_class_slot(t, ranges, n, how += negated);
+    if (kept && kept->how == how && kept->n == (int32_t)n &&
+        (n == 0 || !memcmp(kept->range, ranges, n * sizeof *ranges)))
+        return kept->node;
+    sampi_ranges r;
+    sampi_node node = SAMPI_NEVER;
+    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    uint32_t next = 0;
+    for (size_t i = 0; i < r.n && node >= 0; i++) {
+        const uint32_t lo = negated ? next : r.at[i][0], end = negated ? r.at[i][0] : r.at[i][1] + 1;
+        if (lo < end) node = sampi_tree_alt(t, node, one(t, lo, end - 1));
+        next = r.at[i][1] + 1;
+    }
+    if (negated && next <= 0x10ffff) node = sampi_tree_alt(t, node, one(t, next, 0x10ffff));
+    sampi_ranges_free(&r);
+    if (!kept || node < 0) return node;
+    if (n) memcpy(kept->range, ranges, n * sizeof *ranges);
+    kept->n = (int32_t)n;
+    kept->how = how;
+    return kept->node = node;
+}
+
+/* One code point, as UTF-8, in one of the ranges or in none. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
-    sampi_node node = n > SAMPI_MAX_RANGES ? (sampi_node)SAMP_E_RANGE : SAMPI_NEVER;
-    uint32_t next = 0; /* all below are done */
-    while (next <= 0x10ffff && node >= 0) {
-        uint32_t lo = 0x110000, hi = 0; /* what the ranges have from there on, up to the first hole */
-        for (size_t i = 0; i < n; i++) {
-            uint32_t from = ranges[i][0] > next ? ranges[i][0] : next;
-            if (from <= ranges[i][1] && from < lo) lo = from;
-        }
-        for (hi = lo; hi < 0x110000;) {
-            uint32_t was = hi;
-            for (size_t i = 0; i < n; i++)
-                if (ranges[i][0] <= hi && ranges[i][1] >= hi)
-                    hi = ranges[i][1] < 0x110000 ? ranges[i][1] + 1 : 0x110000;
-            if (hi == was) break;
-        }
-        uint32_t from = negated ? next : lo, end = negated ? lo : hi;
-        if (from < end) node = sampi_tree_alt(t, node, sampi_tree_code_points(t, from, end - 1));
-        next = hi;
-    }
-    return node;
+    enum { HOW = 2 };
+    if (n > SAMPI_MAX_RANGES) return SAMP_E_RANGE;
+    return sampi_tree_class_of(t, ranges, n, negated, sampi_tree_code_points, HOW);
 }
 
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */

@@ -48,20 +48,16 @@ typedef struct sampi_lazy {
 static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
     uint8_t bits[32];
-    uint32_t next = 0x80; /* the first one above that it has not */
-    for (size_t i = 0; i < n; i++)
-        if (ranges[i][0] <= next && ranges[i][1] >= next) {
-            next = ranges[i][1] + 1;
-            i = (size_t)-1;
-        }
-    bool all = negated || next > 0x10ffff;
-    memset(bits, 0, 16);
-    memset(bits + 16, all ? 0xff : 0, 16);
-    for (uint32_t c = 0; c < 0x80; c++) {
-        bool in = negated;
-        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
-        bits[c / 8] |= (uint8_t)(in << c % 8);
+    bool all = negated;
+    sampi_ranges r;
+    if (!sampi_ranges_make(&r, ranges, n)) return SAMP_E_NOMEM;
+    memset(bits, negated ? 0xff : 0, 16);
+    for (size_t i = 0; i < r.n; i++) {
+        all |= r.at[i][0] <= 0x80 && r.at[i][1] == 0x10ffff;
+        for (uint32_t c = r.at[i][0]; c <= r.at[i][1] && c < 0x80; c++) bits[c / 8] ^= (uint8_t)(1u << c % 8);
     }
+    memset(bits + 16, all ? 0xff : 0, 16);
+    sampi_ranges_free(&r);
     sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
     for (size_t i = 0; i < n && !all; i++)
         if (ranges[i][1] >= 0x80)

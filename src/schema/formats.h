@@ -6,22 +6,8 @@
 /* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
 static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
-    sampi_node node = SAMPI_NEVER;
-    for (uint32_t next = 0; next <= 0x10ffff && node >= 0;) {
-        uint32_t lo = 0x110000; /* what the ranges have from next on, up to the first hole: lo .. hi - 1 */
-        for (size_t i = 0; i < n; i++)
-            if (ranges[i][1] >= next && ranges[i][0] < lo) lo = ranges[i][0] > next ? ranges[i][0] : next;
-        uint32_t hi = lo;
-        for (bool more = true; more;) {
-            more = false;
-            for (size_t i = 0; i < n; i++)
-                if (ranges[i][0] <= hi && ranges[i][1] >= hi && hi <= 0x10ffff) hi = ranges[i][1] + 1, more = true;
-        }
-        if (negated && next < lo) node = sampi_tree_alt(t, node, sampi_schema_range(t, next, lo - 1));
-        if (!negated && lo < hi) node = sampi_tree_alt(t, node, sampi_schema_range(t, lo, hi - 1));
-        next = hi > next ? hi : 0x110000;
-    }
-    return node;
+    enum { HOW = 4 };
+    return sampi_tree_class_of(t, ranges, n, negated, sampi_schema_range, HOW);
 }
 
 /* The strings that match the regular expression of a node: its text, or a member's name. */

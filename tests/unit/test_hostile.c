@@ -32,7 +32,9 @@
 #define BIG_FRAMES 0
 #endif
 
-enum { STACK = BIG_FRAMES ? 1 << 20 : 1 << 16, SECONDS = 30 };
+/* Reading 4 MB takes at most so many steps, of some 30 ns each: in the tables of nodes, strings and numbers, and others
+   that must not grow faster than the text. Time is only looked at to see whether something hangs. */
+enum { STACK = BIG_FRAMES ? 1 << 20 : 1 << 16, STEPS = 1 << 24, SECONDS = 30 };
 
 /* ------------------------------------------------------------------------------------------------- texts */
 
@@ -53,21 +55,38 @@ static void put(text *t, const char *bytes)
     t->n += n;
 }
 
-/* n copies of a pattern: in each, %d is its number, %D the next one's, %x its number in letters. */
+/* n copies of a pattern: in each, %d is its number, %D the next one's, %x its number in letters, %h every other code
+   point from 0100 on in four digits. */
 static void put_copies(text *t, const char *pattern, long n)
 {
     for (long i = 0; i < n; i++)
         for (const char *at = pattern; *at; at++) {
             char one[32] = { *at };
-            if (*at == '%' && at[1] && strchr("dDx", at[1])) {
+            if (*at == '%' && at[1] && strchr("dDxh", at[1])) {
                 at++;
                 if (*at == 'x')
                     for (int k = 0; k < 5; k++) one[k] = (char)('a' + (i >> 4 * k & 15));
+                else if (*at == 'h')
+                    snprintf(one, sizeof one, "%04lx", 0x100 + 2 * i);
                 else
                     snprintf(one, sizeof one, "%ld", i + (*at == 'D'));
             }
             put(t, one);
         }
+}
+
+/* n names that begin near one another in a table of nodes, each with `after` behind it. */
+static void put_alike(text *t, const char *after, int n)
+{
+    for (unsigned i = 0; n > 0; i++) {
+        char name[32];
+        const int length = snprintf(name, sizeof name, "n%u", i);
+        const uint64_t h = 2 * 0x9E3779B97F4A7C15u ^ inside_checksum(name, (size_t)length);
+        if (((h ^ h >> 29) & 0xfffff) >= 0x2000) continue;
+        put(t, name);
+        put(t, after);
+        n--;
+    }
 }
 
 static text text_of(const char *before, const char *pattern, long n, const char *after)
@@ -95,6 +114,7 @@ typedef struct job {
     const text *t;
     int kind;
     int status;
+    size_t steps; /* of reading */
     double seconds;
 } job;
 
@@ -132,12 +152,13 @@ static int n_failed; /* of the checks of a test */
 static void check(const char *name, void (*work)(job *), text t, int kind)
 {
     int pipes[2], state = 0;
-    job j = { work, &t, kind, 0, 0.0 };
+    job j = { work, &t, kind, 0, 0, 0.0 };
     struct answer {
         long used;
         int status;
+        size_t steps;
         double seconds;
-    } told = { -1, 0, 0.0 };
+    } told = { -1, 0, 0, 0.0 };
     size_t stack = STACK;
 #ifdef PTHREAD_STACK_MIN
     if (stack < (size_t)PTHREAD_STACK_MIN) stack = (size_t)PTHREAD_STACK_MIN;
@@ -151,6 +172,7 @@ static void check(const char *name, void (*work)(job *), text t, int kind)
         (void)setrlimit(RLIMIT_CPU, &seconds);
         told.used = run_thread(&j, stack);
         told.status = j.status;
+        told.steps = j.steps;
         told.seconds = j.seconds;
         if (write(pipes[1], &told, sizeof told) != sizeof told) _exit(3);
         _exit(0);
@@ -159,13 +181,14 @@ static void check(const char *name, void (*work)(job *), text t, int kind)
     bool answered = read(pipes[0], &told, sizeof told) == sizeof told;
     close(pipes[0]);
     waitpid(child, &state, 0);
-    print_message("%-28s %8.1f KB: status %3d, %6.3f s, %6.1f KB of stack%s\n", name, (double)t.n / 1024.0,
-                  told.status, told.seconds, (double)told.used / 1024.0,
-                  answered                     ? ""
+    print_message("%-28s %8.1f KB: status %3d, %9zu steps, %6.3f s, %6.1f KB of stack%s\n", name,
+                  (double)t.n / 1024.0, told.status, told.steps, told.seconds, (double)told.used / 1024.0,
+                  told.steps > STEPS           ? " TOO MANY STEPS"
+                  : answered                   ? ""
                   : WTERMSIG(state) == SIGXCPU ? " TOO LONG"
                                                : " DIED");
     free(t.bytes);
-    n_failed += !answered || told.used < 0 || told.seconds > SECONDS;
+    n_failed += !answered || told.used < 0 || told.steps > STEPS || told.seconds > SECONDS;
 }
 
 static int begin(void **state)
@@ -177,7 +200,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    if (n_failed) print_error("%d of them died, or took longer than %d s\n", n_failed, SECONDS);
+    if (n_failed) print_error("%d of them died, took too many steps, or longer than %d s\n", n_failed, SECONDS);
     return n_failed;
 }
 
@@ -189,7 +212,9 @@ static samp_vocab_index *vocab_index;
 static void use_grammar(job *j)
 {
     samp_grammar_error error;
+    inside_steps = 0;
     samp_grammar *g = samp_grammar_init((samp_grammar_kind)j->kind, j->t->bytes, NULL, &error);
+    j->steps = inside_steps;
     samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL,
                  *other = g ? samp_init_grammar(vocab_index, g) : NULL;
     j->status = g ? samp_status(s, NULL) : error.status;
@@ -355,6 +380,29 @@ static void test_gbnf_time(void **state)
     check_gbnf("sets", text_of("root ::= ", "[%x] ", 500000, "\n"));
     check_gbnf("what comes late", text_of("root ::= r0 \"x\"\nr0 ::= \"\" | r1 \"z\"\n",
                                           "r%D ::= r%d | r%D \"a\" | s%D\ns%D ::= r%D\n", 60000, ""));
+    check_gbnf("any characters", text_of("root ::= ", ". ", 2000000, "\n"));
+    check_gbnf("what comes late, often",
+               text_of("root ::= r0 \"x\"\np0 ::= \"\"\n", "r%d ::= r%D \"z\" | p%d\np%D ::= r%d\n", 80000,
+                       "r80000 ::= \"q\"\n"));
+    text wide = { NULL, 0, 0 };
+    put(&wide, "root ::= ");
+    for (int i = 0; i < 160; i++) {
+        put_copies(&wide, "[^", 1);
+        put_copies(&wide, "\\u%h", 3990);
+        put_copies(&wide, "x", i % 100);
+        put_copies(&wide, "]", 1);
+    }
+    put(&wide, "\n");
+    check_gbnf("classes of many ranges", wide);
+    text inside = text_of("root ::= ", "(", 90, "");
+    put_copies(&inside, "\"a%d\"|", 400000);
+    put(&inside, "\"x\"");
+    put_copies(&inside, "|\"r%d\"|\"s%d\")", 90);
+    check_gbnf("alternatives in others", inside);
+    text alike = { NULL, 0, 0 };
+    put(&alike, "root ::= \"x\"\n");
+    put_alike(&alike, "::=\"a\"\n", 60000);
+    check_gbnf("names that collide", alike);
     check_gbnf("tokens", text_of("root ::= ", "<t%d> | ", 300000, "\"x\"\n"));
 }
 
