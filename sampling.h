@@ -1421,7 +1421,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 /* ---- src/api/text_error.h ---- */
-/* Why a text (a grammar's, a request's) is none. */
+/* Why a text (a grammar's, a request's) was rejected. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK if it is good */
     size_t line, column; /* from 1; columns are bytes */
@@ -23213,7 +23213,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
 
 /* ---- src/schema/sets.h ---- */
 /* ---- schemas: sets of texts ----
-   A set is an expression and a list of values, each of which may stand for all or none of them. And, or and complement
+   A set is all texts, those of an expression, or a list of values. And, or and complement
    keep to lists where they can: to take "abc" off a list is cheaper than an expression for all strings but that. */
 
 static sampi_texts sampi_texts_any(void)

@@ -1,4 +1,4 @@
-/* Why a text (a grammar's, a request's) is none. */
+/* Why a text (a grammar's, a request's) was rejected. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK if it is good */
     size_t line, column; /* from 1; columns are bytes */

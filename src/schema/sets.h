@@ -1,5 +1,5 @@
 /* ---- schemas: sets of texts ----
-   A set is an expression and a list of values, each of which may stand for all or none of them. And, or and complement
+   A set is all texts, those of an expression, or a list of values. And, or and complement
    keep to lists where they can: to take "abc" off a list is cheaper than an expression for all strings but that. */
 
 static sampi_texts sampi_texts_any(void)
