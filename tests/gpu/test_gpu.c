@@ -1523,12 +1523,10 @@ static bool plans(void)
                       "cpu (a sampler of your own): temp -> custom -> dist"));
         CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_temp(0.5f), NULL),
                       "cpu (no sampler selects): top-k -> temp"));
-        samp_sampler *late = samp_chain_init();
-        samp_set_rng(late, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
+        samp_sampler *late = open_chain();
         samp_chain_add(late, samp_init_dist(3));
         samp_chain_add(late, samp_init_temp(0.5f));
-        samp_set_rng(late, SAMP_RNG_PHILOX);
-        CHECK(plan_is(gpu, late, "cpu (a sampler behind the selection): dist -> temp"));
+        CHECK(plan_is(gpu, close_chain(late), "cpu (a sampler behind the selection): dist -> temp"));
         samp_sampler *llama = chain_of(samp_init_top_k(3), samp_init_dist(1), NULL);
         samp_set_rng(llama, SAMP_RNG_MT19937);
         CHECK(plan_is(gpu, llama, "cpu (llama.cpp's arithmetic): top-k -> dist"));

@@ -667,13 +667,27 @@ static int make_selector(source *s)
     return percent(s, 60) ? SAMPI_DIST : N_STAGES + (int)below(s, N_KINDS - N_STAGES);
 }
 
+/* A chain to which anything can be added in any order: under MT19937 what selects may stand in front of others. */
+static samp_sampler *open_chain(void)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_set_rng(chain, SAMP_RNG_MT19937);
+    return chain;
+}
+
+/* All of it is there: as it is drawn from. */
+static samp_sampler *close_chain(samp_sampler *chain)
+{
+    samp_set_rng(chain, SAMP_RNG_PHILOX);
+    return chain;
+}
+
 /* Any samplers in any order, some of them again, chains in chains. */
 static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 {
-    samp_sampler *chain = samp_chain_init();
+    samp_sampler *chain = open_chain();
     size_t count = below(s, depth ? 4 : 8);
     bool customs = percent(s, 25);
-    samp_set_rng(chain, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
     for (size_t i = 0; i < count; i++) {
         ADD_CONSTRAINT(chain, s, n, 15);
         if (depth < 2 && percent(s, 8))
@@ -684,8 +698,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
             samp_chain_add(chain, make_kind(s, make_stage(s), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
-    samp_set_rng(chain, SAMP_RNG_PHILOX);
-    return chain;
+    return close_chain(chain);
 }
 
 /* Some of the usual samplers in the usual order. */

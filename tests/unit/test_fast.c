@@ -1266,9 +1266,9 @@ static void peaked_row(source *s, float *row, size_t n, size_t n_top)
     for (size_t i = 0; i < n_top; i++) row[below(s, n)] = middle + step * (float)((int)below(s, 9) - 4);
 }
 
-/* The cut at one of the tokens that matter; `scaled` is the row behind the temperature. */
+/* The cut at one of the tokens that matter; `scaled` is the row behind the temperature. *edges counts those found. */
 static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, const float *scaled, size_t n,
-                                source *s)
+                                source *s, uint64_t *edges)
 {
     static standing st;
     float edge[2];
@@ -1286,6 +1286,7 @@ static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, 
         stand_alone(p, &st, kind, scaled, n);
     for (int tries = 0; tries < 2000 && !(st.at[i] > 0.005 && st.at[i] < 0.99); tries++) i = below(s, n);
     if (!find_edge(p, kind, st.at[i], scaled, n, edge)) return true;
+    ++*edges;
     AT("%s behind temp %.9g cuts at element %zu of %zu", cut_name[kind], (double)t, i, n);
     for (int k = 0; k < 4; k++) {
         samp_sampler *chain = chain_of(samp_init_temp(t), make_cut(kind, edge[k % 2]), NULL);
@@ -1302,6 +1303,7 @@ static bool estimates_at_the_cut(void)
 {
     player p;
     bool good = true;
+    uint64_t edges[N_CUTS] = { 0 };
     if (!begin(&p, wanted_isa(), 8192)) return false;
     float *row = (float *)malloc(2 * 8192 * sizeof *row), *scaled = row + 8192;
     for (uint64_t k = 0; k < (quick() ? 4 : 48) && row && good; k++) {
@@ -1310,9 +1312,14 @@ static bool estimates_at_the_cut(void)
         float t = k % 4 ? (float)(0.2 + coarse(&s)) : 1.0f;
         peaked_row(&s, row, n, 10 + below(&s, 90));
         for (size_t i = 0; i < n; i++) scaled[i] = row[i] * (1.0f / t); /* as temp has it */
-        for (int kind = 0; kind < N_CUTS && good; kind++) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
+        for (int kind = 0; kind < N_CUTS && good; kind++)
+            good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s, &edges[kind]);
     }
     free(row);
+    for (int kind = 0; kind < N_CUTS; kind++) { /* one that met no edge has shown nothing */
+        printf("  %s: %" PRIu64 " edges%s", cut_name[kind], edges[kind], kind + 1 < N_CUTS ? "," : "\n");
+        good = good && edges[kind] > 0;
+    }
     return end(&p, good, "estimates at the cut");
 }
 
@@ -1397,7 +1404,7 @@ static bool p_less_has_a_tail(void)
 
 /* min_k's cliff at any place, steeper by little than the row's first fall, or less steep; and another, deeper one at the
    row's end, which only those that look there see. */
-static bool cliffs(void)
+static bool min_k_finds_the_steepest_fall(void)
 {
     enum { N = 9000 };
     player p;
@@ -1428,7 +1435,7 @@ static bool cliffs(void)
         for (size_t i = 0; i < 3 && good; i++) good = cut_agrees(&p, CUT_MIN_K, 3.0f, row, n, i);
     }
     free(row);
-    return end(&p, good, "cliffs");
+    return end(&p, good, "min_k finds the steepest fall");
 }
 
 /* Masses that meet the cut exactly: m tokens of the same weight among others that weigh nothing. */
@@ -1705,8 +1712,7 @@ static samp_sampler *shown_chain(source *s, size_t n)
     static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA,
                                  SAMPI_TOP_K,      SAMPI_TOP_K,     SAMPI_MIN_P, SAMPI_TEMP,
                                  SAMPI_TEMP_EXT,   SAMPI_MIN_P,     SAMPI_TOP_K, SAMPI_TEMP };
-    samp_sampler *chain = samp_chain_init();
-    samp_set_rng(chain, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
+    samp_sampler *chain = open_chain();
     for (size_t count = 1 + below(s, 4); count > 0; count--) {
         int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, SAMPI_MIROSTAT);
         samp_sampler *one = make_kind(s, kind, n);
@@ -1715,8 +1721,7 @@ static samp_sampler *shown_chain(source *s, size_t n)
     samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
     if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? SAMPI_DIST : SAMPI_GREEDY, n));
-    samp_set_rng(chain, SAMP_RNG_PHILOX);
-    return chain;
+    return close_chain(chain);
 }
 
 static bool shown_case(player *p, uint64_t seed)
@@ -2068,7 +2073,7 @@ static bool xtc_of_arrays(void)
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
-    X(cliffs)                                                                                                        \
+    X(min_k_finds_the_steepest_fall)                                                                                 \
     X(p_less_has_a_tail)                                                                                             \
     X(cuts_to_the_unit)                                                                                              \
     X(long_ties)                                                                                                     \

@@ -760,12 +760,12 @@ static void test_typical(void **state)
 
 static samp_sampler *behind_adaptive_p(void)
 {
-    samp_sampler *chain = chain_of(samp_init_top_p(0.9f, 0), samp_init_adaptive_p(0.0f, 0.9f, 1), NULL);
-    samp_set_rng(chain, SAMP_RNG_MT19937); /* where what selects may stand in front of anything */
+    samp_sampler *chain = open_chain();
+    samp_chain_add(chain, samp_init_top_p(0.9f, 0));
+    samp_chain_add(chain, samp_init_adaptive_p(0.0f, 0.9f, 1));
     samp_chain_add(chain, samp_init_min_p(0.99999f, 0));
     samp_chain_add(chain, samp_init_dist(2));
-    samp_set_rng(chain, SAMP_RNG_PHILOX);
-    return chain;
+    return close_chain(chain);
 }
 
 static samp_sampler *behind_longer_list(void)
