@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17832 grammar/gbnf.h
-     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 18124 grammar/regex.h
-     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18521 grammar/grammars.h
-     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18583 grammar/vocabulary.h
-     548 api/sample.h                     7597 samplers/infill.h               19051 grammar/triggers.h
-     635 api/chains.h                     7680 config/describe.h               19376 grammar/matcher.h
-     883 api/samplers.h                   7861 config/params.h                 19593 grammar/derivatives.h
-    1136 api/gumbel.h                     7933 config/constructors.h           20094 grammar/states.h
-    1156 api/operator.h                   8143 config/from_params.h            20247 grammar/items.h
-    1205 api/kv.h                         8214 config/orders.h                 20373 grammar/masks.h
-    1383 api/llama_cpp.h                  8445 config/numbers.h                20568 grammar/runs.h
-    1423 api/text_error.h                 8582 config/set.h                    20739 grammar/entries.h
-    1439 api/grammar.h                    8730 config/tell.h                   21107 grammar/accepting.h
-    1600 api/shards.h                     8861 config/settings.h               21443 grammar/waiting.h
-    1694 api/peers.h                      8970 life/rollback.h                 21569 grammar/history.h
-    1761 api/drafts.h                     9275 life/chain.h                    21695 grammar/room.h
-    1858 api/constraints.h                9543 life/members.h                  21932 grammar/sampler.h
-    2028 api/parts.h                      9669 life/update.h                   22209 grammar/hooks.h
-    2065 base/switches.h                  9930 life/copy.h                     22323 schema/head.h
-    2315 base/random.h                   10114 rows/row.h                      22489 schema/errors.h
-    2406 base/exact.h                    10382 rows/pieces.h                   22591 schema/collections.h
-    2616 base/bits128.h                  10475 rows/thresholds.h               22614 schema/references.h
-    2694 base/elements.h                 10581 rows/compact.h                  22886 schema/strings.h
-    2827 kernels/contract.h              10763 rows/sums.h                     22948 schema/numbers.h
-    2969 kernels/scalar.h                10911 rows/changes.h                  23214 schema/sets.h
-    3171 kernels/sets.h                  10996 rows/cuts.h                     23360 schema/formats.h
-    3218 kernels/vectors.h               11426 rows/typical.h                  23555 schema/scalars.h
-    3333 kernels/avx512.h                11738 rows/tail_free.h                23846 schema/goals.h
-    3415 kernels/avx2.h                  11814 rows/selecting.h                24063 schema/alternatives.h
-    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24541 schema/objects.h
-    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           25053 schema/arrays.h
-    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25308 schema/whole.h
-    3527 kernels/generic.h               12840 rows/plan.h                     25480 peers/tables.h
-    3545 kernels/shared.h                12858 rows/logprobs.h                 25785 peers/values.h
-    3666 kernels/passes.h                12944 rows/draw.h                     26196 peers/llama_server.h
-    4317 kernels/check.h                 13187 run/sample.h                    26264 peers/fields.h
-    4338 kernels/dispatch.h              13349 run/apply.h                     26424 peers/requests.h
-    4529 core/array.h                    13431 run/writing.h                   26548 shards/head.h
-    4837 core/table.h                    13560 run/arrays.h                    26668 shards/bytes.h
-    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26765 shards/merging.h
-    5278 core/fields.h                   13978 run/verify.h                    27042 shards/row.h
-    5449 core/owners.h                   14071 run/batch.h                     27158 shards/answers.h
-    5508 grammar/declared.h              14223 life/state.h                    27708 shards/logprobs.h
-    5532 constraints/declared.h          14303 life/state_fields.h             27846 shards/told.h
-    5554 core/making.h                   14397 life/state_kinds.h              27984 shards/steps.h
-    5659 core/windows.h                  14562 core/kinds.h                    28180 shards/prefix.h
-    5759 core/streams.h                  14620 operator/weights.h              28772 shards/cuts.h
-    5797 samplers/logit_bias.h           14707 operator/search.h               28993 shards/draws.h
-    5835 samplers/penalties.h            14845 operator/run.h                  29145 shards/way.h
-    5891 samplers/dry.h                  15012 kv/cells.h                      29289 shards/memory.h
-    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29366 shards/batch.h
-    6294 samplers/tail_free.h            15274 kv/slot.h                       29799 drafts/head.h
-    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29855 drafts/block.h
-    6405 samplers/min_p.h                15547 kv/data.h                       30044 drafts/tree.h
-    6418 samplers/top_a.h                15670 kv/update.h                     30167 drafts/relaxed.h
-    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30245 drafts/hooks.h
-    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30278 constraints/automaton.h
-    6577 samplers/temperature.h          16073 llama_cpp/object.h              30367 constraints/making.h
-    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30580 constraints/sampler.h
-    6694 drafts/declared.h               16202 text/reading.h                  30672 constraints/constructors.h
-    6710 samplers/selection.h            16309 text/strings.h                  30937 constraints/accepting.h
-    6742 samplers/choose.h               16401 text/values.h                   31183 constraints/drawing.h
-    6805 samplers/ratio.h                16556 text/documents.h                31368 constraints/told.h
-    6883 samplers/draw.h                 16631 grammar/head.h                  31428 constraints/top_p_decay.h
-    6939 samplers/gumbel.h               16665 grammar/tree.h                  31482 constraints/accessors.h
-    7002 samplers/mirostat.h             17459 grammar/finishing.h             31521 base/restore.h
-    7102 samplers/adaptive_p.h           17747 grammar/reading.h               31534 api/license.h
+       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17835 grammar/gbnf.h
+     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 18127 grammar/regex.h
+     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18524 grammar/grammars.h
+     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18586 grammar/vocabulary.h
+     548 api/sample.h                     7597 samplers/infill.h               19054 grammar/triggers.h
+     635 api/chains.h                     7680 config/describe.h               19379 grammar/matcher.h
+     883 api/samplers.h                   7861 config/params.h                 19609 grammar/derivatives.h
+    1136 api/gumbel.h                     7933 config/constructors.h           20124 grammar/states.h
+    1156 api/operator.h                   8143 config/from_params.h            20279 grammar/items.h
+    1205 api/kv.h                         8214 config/orders.h                 20405 grammar/masks.h
+    1383 api/llama_cpp.h                  8445 config/numbers.h                20600 grammar/runs.h
+    1423 api/text_error.h                 8582 config/set.h                    20772 grammar/entries.h
+    1439 api/grammar.h                    8730 config/tell.h                   21149 grammar/accepting.h
+    1600 api/shards.h                     8861 config/settings.h               21485 grammar/waiting.h
+    1694 api/peers.h                      8970 life/rollback.h                 21611 grammar/history.h
+    1761 api/drafts.h                     9275 life/chain.h                    21737 grammar/room.h
+    1858 api/constraints.h                9543 life/members.h                  21974 grammar/sampler.h
+    2028 api/parts.h                      9669 life/update.h                   22251 grammar/hooks.h
+    2065 base/switches.h                  9930 life/copy.h                     22365 schema/head.h
+    2315 base/random.h                   10114 rows/row.h                      22531 schema/errors.h
+    2406 base/exact.h                    10382 rows/pieces.h                   22633 schema/collections.h
+    2616 base/bits128.h                  10475 rows/thresholds.h               22656 schema/references.h
+    2694 base/elements.h                 10581 rows/compact.h                  22928 schema/strings.h
+    2827 kernels/contract.h              10763 rows/sums.h                     22990 schema/numbers.h
+    2969 kernels/scalar.h                10911 rows/changes.h                  23256 schema/sets.h
+    3171 kernels/sets.h                  10996 rows/cuts.h                     23402 schema/formats.h
+    3218 kernels/vectors.h               11426 rows/typical.h                  23598 schema/scalars.h
+    3333 kernels/avx512.h                11738 rows/tail_free.h                23889 schema/goals.h
+    3415 kernels/avx2.h                  11814 rows/selecting.h                24106 schema/alternatives.h
+    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24584 schema/objects.h
+    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           25096 schema/arrays.h
+    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25351 schema/whole.h
+    3527 kernels/generic.h               12840 rows/plan.h                     25523 peers/tables.h
+    3545 kernels/shared.h                12858 rows/logprobs.h                 25828 peers/values.h
+    3666 kernels/passes.h                12944 rows/draw.h                     26239 peers/llama_server.h
+    4317 kernels/check.h                 13187 run/sample.h                    26307 peers/fields.h
+    4338 kernels/dispatch.h              13349 run/apply.h                     26467 peers/requests.h
+    4529 core/array.h                    13431 run/writing.h                   26591 shards/head.h
+    4837 core/table.h                    13560 run/arrays.h                    26711 shards/bytes.h
+    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26808 shards/merging.h
+    5278 core/fields.h                   13978 run/verify.h                    27085 shards/row.h
+    5449 core/owners.h                   14071 run/batch.h                     27201 shards/answers.h
+    5508 grammar/declared.h              14223 life/state.h                    27751 shards/logprobs.h
+    5532 constraints/declared.h          14303 life/state_fields.h             27889 shards/told.h
+    5554 core/making.h                   14397 life/state_kinds.h              28027 shards/steps.h
+    5659 core/windows.h                  14562 core/kinds.h                    28223 shards/prefix.h
+    5759 core/streams.h                  14620 operator/weights.h              28815 shards/cuts.h
+    5797 samplers/logit_bias.h           14707 operator/search.h               29036 shards/draws.h
+    5835 samplers/penalties.h            14845 operator/run.h                  29188 shards/way.h
+    5891 samplers/dry.h                  15012 kv/cells.h                      29332 shards/memory.h
+    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29409 shards/batch.h
+    6294 samplers/tail_free.h            15274 kv/slot.h                       29842 drafts/head.h
+    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29898 drafts/block.h
+    6405 samplers/min_p.h                15547 kv/data.h                       30087 drafts/tree.h
+    6418 samplers/top_a.h                15670 kv/update.h                     30210 drafts/relaxed.h
+    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30288 drafts/hooks.h
+    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30321 constraints/automaton.h
+    6577 samplers/temperature.h          16073 llama_cpp/object.h              30410 constraints/making.h
+    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30623 constraints/sampler.h
+    6694 drafts/declared.h               16202 text/reading.h                  30715 constraints/constructors.h
+    6710 samplers/selection.h            16309 text/strings.h                  30980 constraints/accepting.h
+    6742 samplers/choose.h               16401 text/values.h                   31226 constraints/drawing.h
+    6805 samplers/ratio.h                16556 text/documents.h                31411 constraints/told.h
+    6883 samplers/draw.h                 16631 grammar/head.h                  31471 constraints/top_p_decay.h
+    6939 samplers/gumbel.h               16665 grammar/tree.h                  31525 constraints/accessors.h
+    7002 samplers/mirostat.h             17459 grammar/finishing.h             31564 base/restore.h
+    7102 samplers/adaptive_p.h           17750 grammar/reading.h               31577 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -17467,7 +17467,8 @@ struct samp_grammar {
     int32_t n_classes;
     uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
-    uint8_t byte_of[256];  /* and this is one of them */
+    uint8_t byte_of[256];  /* and this is one of them; */
+    uint8_t firsts[32];    /* all of these, as a set of bits */
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */
@@ -17685,6 +17686,8 @@ static void sampi_grammar_classes(samp_grammar *g)
         }
     }
     for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
+    memset(g->firsts, 0, sizeof g->firsts);
+    for (int32_t c = 0; c < g->n_classes; c++) g->firsts[g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
 }
 
 /* What a node is, but for its children. */
@@ -19510,7 +19513,8 @@ typedef struct sampi_matcher {
     bool ended;          /* the step under way has an item that ends the outermost frame */
     bool unborn;         /* there was no room for the beginning of a text */
     int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take */
+    int64_t budget;      /* steps that it may still take, */
+    int64_t charged;     /* and those of all that it took that were charged for work without steps of its own */
     int64_t max_steps;
     uint64_t named;               /* made of the tokens that the grammar has by their text */
     sampi_held held;              /* all that is its own, but for the sampler */
@@ -19528,15 +19532,27 @@ static void sampi_fault(sampi_matcher *m, int status)
 {
     if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
 }
+/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+static void sampi_charge(sampi_matcher *m, int32_t steps)
+{
+    m->budget -= steps;
+    m->charged += steps;
+}
+
+/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
 static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
 {
+    const int32_t nodes = m->tree.nodes.n;
+    sampi_charge(m, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
     if (n >= 0) return n;
     sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
     return SAMPI_NEVER;
 }
 static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
 {
+    const int32_t cap = vec->cap;
     void *room = sampi_vec_add(vec, width, n);
+    if (vec->cap != cap) sampi_charge(m, (int32_t)(vec->size / 128));
     if (!room) sampi_fault(m, SAMP_E_NOMEM);
     return room;
 }
@@ -19658,6 +19674,7 @@ static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
+    sampi_charge(m, count);
     sampi_sort_nodes(n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
@@ -19667,7 +19684,7 @@ static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 /* Push a node's alternatives. */
 static void sampi_offer(sampi_matcher *m, sampi_node n)
 {
-    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT; n = sampi_at(&m->tree, n)->b)
+    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(m); n = sampi_at(&m->tree, n)->b)
         sampi_work_push(m, sampi_at(&m->tree, n)->a);
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
@@ -19724,6 +19741,7 @@ static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
     const sampi_expr e = *sampi_at(&m->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
     const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    sampi_charge(m, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
         if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
             return sampi_join(m, p.list.separator,
@@ -19912,6 +19930,7 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
 typedef struct sampi_kinds {
     uint8_t set[256][32];
     uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
     int32_t n, left;
 } sampi_kinds;
 
@@ -19973,7 +19992,12 @@ static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
             case SAMPI_NODE_TEXT:
                 sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
                 break;
-            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); break;
+            case SAMPI_NODE_SET:
+                if (kinds->done[e.a / 32 % 32] == e.a) break;
+                kinds->done[e.a / 32 % 32] = e.a;
+                sampi_charge(m, kinds->n / 4);
+                sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a));
+                break;
             case SAMPI_NODE_SEQ:
                 if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
                 sampi_work_push(m, e.a);
@@ -19999,18 +20023,23 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
     enum { PATIENCE = 2000 };
     const samp_grammar *g = m->grammar;
     sampi_kinds kinds;
-    int32_t first_of[256];
-    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memcpy(kinds.set[0], g->firsts, sizeof kinds.set[0]);
     memset(kinds.alone, 0, sizeof kinds.alone);
-    memset(first_of, 0xff, sizeof first_of);
+    memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.left = PATIENCE;
-    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
     sampi_find_kinds(m, n, &kinds);
-    for (int32_t c = 0; c < g->n_classes; c++) {
-        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
-        if (*found < 0 || kinds.left < 0) *found = c;
-        first[c] = (uint8_t)*found;
+    sampi_charge(m, (g->n_classes + kinds.n) / 4);
+    for (int32_t c = 0; c < g->n_classes && kinds.left < 0; c++) first[c] = (uint8_t)c;
+    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
+        int32_t found = -1;
+        for (uint32_t i = 0; i < 32; i++)
+            for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
+                const int32_t c = g->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
+                if (found < 0) found = c;
+                first[c] = (uint8_t)found;
+            }
     }
 }
 
@@ -20060,6 +20089,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
     const int32_t bottom = m->work.n;
     for (;;) {
         bool alive = false;
+        sampi_charge(m, 1);
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.known & SAMPI_KNOWN_DEAD) {
@@ -20119,6 +20149,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     then = sampi_join(m, n, then);
     if (!sampi_alive(m, then)) return;
     const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    sampi_charge(m, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
         sampi_node one = sampi_opening_takes(&m->tree, &p, i);
         if (one == SAMPI_NEVER) continue;
@@ -20156,8 +20187,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
                     next = sampi_join(m, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY)
-                    sampi_work_push_pair(m, e.b, then);
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(m, e.b, then);
                 then = sampi_join(m, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
@@ -20198,6 +20228,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
         m->next.n -= n_classes;
         return 0;
     }
+    sampi_charge(m, 4 + n_classes / 8);
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
@@ -20231,6 +20262,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
     if (m->status) return 0;
     next = (int32_t *)m->next.data + row; /* it may have moved */
+    sampi_charge(m, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
         if (next[c] == way) next[c] = to;
     return to;
@@ -20659,7 +20691,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
-    const int64_t budget = m->budget;
+    const int64_t before = m->budget + m->charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -20670,7 +20702,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (depth == LONG || before - m->budget - m->charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+            *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
             m->work.n = bottom;
@@ -20691,7 +20724,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->budget - m->charged);
     for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
         sampi_lex *s = sampi_lex_at(m, found[i]);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
@@ -20825,7 +20858,10 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     start.stops = start.sure && s->stops;
     if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    if (entry->bits) {
+        sampi_charge(m, (int32_t)(m->index->n_listed / 16));
+        sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    }
     return start;
 }
 
@@ -20862,13 +20898,19 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            if (!inside && entry->bits) {
+                sampi_charge(m, (int32_t)(size / 8));
+                sampi_set_below(m, i, entry->bits, true);
+            }
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (started && !start.sure) {
+                sampi_charge(m, (int32_t)(size / 8));
+                sampi_set_below(m, i, entry->bits, false);
+            }
             if (next) {
                 const sampi_level mark = sampi_mark(m);
                 sampi_push_item(m, before->state, item.frame);
@@ -20996,7 +21038,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const sampi_entry entry = *sampi_entry_at(m, at);
         const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        m->budget -= entry.n_tokens / 8;
+        sampi_charge(m, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
@@ -21072,7 +21114,7 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
-    const int64_t rest = m->budget - m->budget / 8;
+    const int64_t rest = m->budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
     m->budget -= rest;
     sampi_mask_items(m, bits);
@@ -22475,7 +22517,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
     SAMPI_SCHEMA_PATTERNS = 10,
-    SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
+    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -23508,6 +23550,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     m->held.most = SIZE_MAX;
     m->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
+    memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
     m->grammar = &x->bytes;
     return sampi_memo_make(m);
@@ -23536,7 +23579,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
     sampi_schema_made(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 18 ? spare : 1 << 18;
+    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
     m->tree = *x->tree;
     m->budget = most;

@@ -65,6 +65,7 @@ static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
+    sampi_charge(m, count);
     sampi_sort_nodes(n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
         if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
@@ -74,7 +75,7 @@ static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 /* Push a node's alternatives. */
 static void sampi_offer(sampi_matcher *m, sampi_node n)
 {
-    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT; n = sampi_at(&m->tree, n)->b)
+    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(m); n = sampi_at(&m->tree, n)->b)
         sampi_work_push(m, sampi_at(&m->tree, n)->a);
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
@@ -131,6 +132,7 @@ static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
     const sampi_expr e = *sampi_at(&m->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
     const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    sampi_charge(m, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
         if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
             return sampi_join(m, p.list.separator,
@@ -319,6 +321,7 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
 typedef struct sampi_kinds {
     uint8_t set[256][32];
     uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
     int32_t n, left;
 } sampi_kinds;
 
@@ -380,7 +383,12 @@ static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
             case SAMPI_NODE_TEXT:
                 sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
                 break;
-            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); break;
+            case SAMPI_NODE_SET:
+                if (kinds->done[e.a / 32 % 32] == e.a) break;
+                kinds->done[e.a / 32 % 32] = e.a;
+                sampi_charge(m, kinds->n / 4);
+                sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a));
+                break;
             case SAMPI_NODE_SEQ:
                 if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
                 sampi_work_push(m, e.a);
@@ -406,18 +414,23 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
     enum { PATIENCE = 2000 };
     const samp_grammar *g = m->grammar;
     sampi_kinds kinds;
-    int32_t first_of[256];
-    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memcpy(kinds.set[0], g->firsts, sizeof kinds.set[0]);
     memset(kinds.alone, 0, sizeof kinds.alone);
-    memset(first_of, 0xff, sizeof first_of);
+    memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.left = PATIENCE;
-    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
     sampi_find_kinds(m, n, &kinds);
-    for (int32_t c = 0; c < g->n_classes; c++) {
-        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
-        if (*found < 0 || kinds.left < 0) *found = c;
-        first[c] = (uint8_t)*found;
+    sampi_charge(m, (g->n_classes + kinds.n) / 4);
+    for (int32_t c = 0; c < g->n_classes && kinds.left < 0; c++) first[c] = (uint8_t)c;
+    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
+        int32_t found = -1;
+        for (uint32_t i = 0; i < 32; i++)
+            for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
+                const int32_t c = g->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
+                if (found < 0) found = c;
+                first[c] = (uint8_t)found;
+            }
     }
 }
 
@@ -467,6 +480,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
     const int32_t bottom = m->work.n;
     for (;;) {
         bool alive = false;
+        sampi_charge(m, 1);
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.known & SAMPI_KNOWN_DEAD) {

@@ -86,7 +86,10 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     start.stops = start.sure && s->stops;
     if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    if (entry->bits) {
+        sampi_charge(m, (int32_t)(m->index->n_listed / 16));
+        sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    }
     return start;
 }
 
@@ -123,13 +126,19 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            if (!inside && entry->bits) {
+                sampi_charge(m, (int32_t)(size / 8));
+                sampi_set_below(m, i, entry->bits, true);
+            }
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (started && !start.sure) {
+                sampi_charge(m, (int32_t)(size / 8));
+                sampi_set_below(m, i, entry->bits, false);
+            }
             if (next) {
                 const sampi_level mark = sampi_mark(m);
                 sampi_push_item(m, before->state, item.frame);
@@ -257,7 +266,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         const sampi_entry entry = *sampi_entry_at(m, at);
         const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        m->budget -= entry.n_tokens / 8;
+        sampi_charge(m, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
@@ -333,7 +342,7 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
-    const int64_t rest = m->budget - m->budget / 8;
+    const int64_t rest = m->budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
     m->budget -= rest;
     sampi_mask_items(m, bits);

@@ -8,7 +8,8 @@ struct samp_grammar {
     int32_t n_classes;
     uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
-    uint8_t byte_of[256];  /* and this is one of them */
+    uint8_t byte_of[256];  /* and this is one of them; */
+    uint8_t firsts[32];    /* all of these, as a set of bits */
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */
@@ -226,6 +227,8 @@ static void sampi_grammar_classes(samp_grammar *g)
         }
     }
     for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
+    memset(g->firsts, 0, sizeof g->firsts);
+    for (int32_t c = 0; c < g->n_classes; c++) g->firsts[g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
 }
 
 /* What a node is, but for its children. */

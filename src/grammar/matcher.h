@@ -134,7 +134,8 @@ typedef struct sampi_matcher {
     bool ended;          /* the step under way has an item that ends the outermost frame */
     bool unborn;         /* there was no room for the beginning of a text */
     int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take */
+    int64_t budget;      /* steps that it may still take, */
+    int64_t charged;     /* and those of all that it took that were charged for work without steps of its own */
     int64_t max_steps;
     uint64_t named;               /* made of the tokens that the grammar has by their text */
     sampi_held held;              /* all that is its own, but for the sampler */
@@ -152,15 +153,27 @@ static void sampi_fault(sampi_matcher *m, int status)
 {
     if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
 }
+/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+static void sampi_charge(sampi_matcher *m, int32_t steps)
+{
+    m->budget -= steps;
+    m->charged += steps;
+}
+
+/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
 static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
 {
+    const int32_t nodes = m->tree.nodes.n;
+    sampi_charge(m, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
     if (n >= 0) return n;
     sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
     return SAMPI_NEVER;
 }
 static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
 {
+    const int32_t cap = vec->cap;
     void *room = sampi_vec_add(vec, width, n);
+    if (vec->cap != cap) sampi_charge(m, (int32_t)(vec->size / 128));
     if (!room) sampi_fault(m, SAMP_E_NOMEM);
     return room;
 }

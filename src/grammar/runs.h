@@ -91,7 +91,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
-    const int64_t budget = m->budget;
+    const int64_t before = m->budget + m->charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -102,7 +102,8 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (depth == LONG || before - m->budget - m->charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+            *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
             m->work.n = bottom;
@@ -123,7 +124,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->budget - m->charged);
     for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
         sampi_lex *s = sampi_lex_at(m, found[i]);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];

@@ -25,6 +25,7 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
     then = sampi_join(m, n, then);
     if (!sampi_alive(m, then)) return;
     const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    sampi_charge(m, p.list.n / 4);
     for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
         sampi_node one = sampi_opening_takes(&m->tree, &p, i);
         if (one == SAMPI_NEVER) continue;
@@ -62,8 +63,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
                     next = sampi_join(m, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY)
-                    sampi_work_push_pair(m, e.b, then);
+                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(m, e.b, then);
                 then = sampi_join(m, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
@@ -104,6 +104,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
         m->next.n -= n_classes;
         return 0;
     }
+    sampi_charge(m, 4 + n_classes / 8);
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
@@ -137,6 +138,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
     if (m->status) return 0;
     next = (int32_t *)m->next.data + row; /* it may have moved */
+    sampi_charge(m, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
         if (next[c] == way) next[c] = to;
     return to;

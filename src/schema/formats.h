@@ -148,6 +148,7 @@ static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
     m->held.most = SIZE_MAX;
     m->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
+    memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
     m->grammar = &x->bytes;
     return sampi_memo_make(m);
@@ -176,7 +177,7 @@ static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
     sampi_schema_made(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 18 ? spare : 1 << 18;
+    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
     m->tree = *x->tree;
     m->budget = most;

@@ -152,7 +152,7 @@ enum {
     SAMPI_SCHEMA_CHOICES = 80,
     SAMPI_SCHEMA_PREFIX = 4096,
     SAMPI_SCHEMA_PATTERNS = 10,
-    SAMPI_SCHEMA_DERIVED = 1 << 23 /* steps of derivatives */
+    SAMPI_SCHEMA_DERIVED = 1 << 25 /* steps of derivatives */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }

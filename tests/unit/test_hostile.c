@@ -146,7 +146,8 @@ static long run_thread(job *j, size_t size)
     return (long)(size - free_bytes);
 }
 
-static int n_failed; /* of the checks of a test */
+static int n_failed;        /* of the checks of a test */
+static double most_seconds; /* of the processor, that each of them may take */
 
 /* The job in a process of its own, which may die. */
 static void check(const char *name, void (*work)(job *), text t, int kind)
@@ -194,6 +195,7 @@ static void check(const char *name, void (*work)(job *), text t, int kind)
 static int begin(void **state)
 {
     (void)state;
+    most_seconds = SECONDS;
     return n_failed = 0;
 }
 
@@ -520,12 +522,81 @@ static void test_vocabularies(void **state)
     check("a token ends many calls", use_vocabulary, t, 1);
 }
 
+/* ------------------------------------------------------------------------------------------------- masks */
+
+enum { N_PIECES = 60000 };
+static char pieces[N_PIECES][8];
+
+static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = strlen(pieces[token]);
+    return pieces[token];
+}
+
+/* The first mask of a text, at the limits that a sampler begins with. */
+static void use_mask(job *j)
+{
+    static uint32_t bits[N_PIECES / 32];
+    const samp_vocab vocab = { N_PIECES, piece_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &j->status);
+    samp_grammar *g = samp_grammar_init((samp_grammar_kind)j->kind, j->t->bytes, NULL, NULL);
+    samp_sampler *s = index && g ? samp_init_grammar(index, g) : NULL;
+    j->status = s ? samp_grammar_mask(s, bits) : SAMP_E_NULL;
+    samp_free(s);
+    samp_grammar_free(g);
+    samp_vocab_index_free(index);
+}
+
+/* A mask takes as long as its steps: what a step does not see, as the sets and lists that a derivative copies, is
+   charged for. 2^24 steps are some 0.2 s; ten times that is no accident of a busy machine. */
+static void test_masks(void **state)
+{
+    (void)state;
+    uint32_t random = 1;
+    for (int i = 0; i < N_PIECES; i++)
+        for (int k = 0; k < 1 + i % 6; k++) {
+            random = random * 1664525 + 1013904223;
+            pieces[i][k] = (char)('a' + (random >> 16) % 26);
+        }
+    most_seconds = 2.0;
+    text t = text_of("root ::= ", "", 0, "");
+    for (int i = 0; i < 300; i++) {
+        const char one[] = { '[', '^', (char)('a' + i % 26), ']', '*', ' ', 0 };
+        put(&t, one);
+    }
+    check("300 times any but one", use_mask, t, SAMP_GRAMMAR_GBNF);
+    t = text_of("root ::= ", "", 0, "");
+    for (int i = 0; i < 150; i++) {
+        const char one[] = { '[', '^', (char)('a' + i % 26), ']', '*', ' ', 0 };
+        put(&t, one);
+    }
+    check("150 times any but one", use_mask, t, SAMP_GRAMMAR_GBNF);
+    t = text_of("(", "", 0, "");
+    for (int i = 0; i < 26; i++) {
+        const char one[] = { '[', '^', (char)('a' + i), ']', '*', (char)(i < 25 ? '|' : ')'), 0 };
+        put(&t, one);
+    }
+    put(&t, "*x{5}");
+    check("any of them, then x{5}", use_mask, t, SAMP_GRAMMAR_REGEX);
+    t = text_of("root ::= r0\n", "", 0, "");
+    for (int i = 0; i < 60; i++) {
+        char one[64];
+        (void)snprintf(one, sizeof one, "r%d ::= r%d r%d\n", i, i + 1, i + 1);
+        put(&t, one);
+    }
+    put(&t, "r60 ::= [a-z] | \"\"\n");
+    check("2^60 times, maybe", use_mask, t, SAMP_GRAMMAR_GBNF);
+    check("a? 4,000 times", use_mask, text_of("", "a?", 4000, ""), SAMP_GRAMMAR_REGEX);
+    check(".? 20,000 times", use_mask, text_of("root ::= ", ".? ", 20000, ""), SAMP_GRAMMAR_GBNF);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = { TEST(test_gbnf),        TEST(test_regex),     TEST(test_schema_depth),
-                                        TEST(test_schema_time), TEST(test_gbnf_time), TEST(test_requests),
-                                        TEST(test_vocabularies) };
+    const struct CMUnitTest tests[] = { TEST(test_gbnf),         TEST(test_regex),     TEST(test_schema_depth),
+                                        TEST(test_schema_time),  TEST(test_gbnf_time), TEST(test_requests),
+                                        TEST(test_vocabularies), TEST(test_masks) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
