@@ -101,22 +101,8 @@ static void run_teams(const void *args, uint32_t n)
 
 /* ---------------------------------------------------------------------------------------------- rows as dtypes */
 
-static void store(samp_dtype dtype, void *data, size_t i, float x)
-{
-    uint16_t *h = (uint16_t *)data;
-    if (dtype == SAMP_F32) ((float *)data)[i] = x;
-    if (dtype == SAMP_F64) ((double *)data)[i] = (double)x * (1.0 + 1e-9); /* rounds back to x, or near it */
-    if (dtype == SAMP_F16) h[i] = half_of((double)x);
-    if (dtype == SAMP_BF16) h[i] = brain_of(x);
-}
-
-static float load(samp_dtype dtype, const void *data, size_t i)
-{
-    const uint16_t *h = (const uint16_t *)data;
-    if (dtype == SAMP_F32) return ((const float *)data)[i];
-    if (dtype == SAMP_F64) return (float)((const double *)data)[i];
-    return dtype == SAMP_F16 ? float_of_half(h[i]) : float_of_brain(h[i]);
-}
+/* of f64 a number that rounds back to x, or near it */
+static void store(samp_dtype dtype, void *data, size_t i, float x) { dtype_put(dtype, data, i, x, 0.015625); }
 
 /* --------------------------------------------------------------------------------------------------- the stage */
 
@@ -186,7 +172,7 @@ static void row_of(const stage *t, const samp_logits *l, size_t r, float *out)
     size_t mask_stride = l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32;
     for (size_t i = 0; i < l->n_vocab; i++) {
         bool in = !l->mask || (l->mask[r * mask_stride + i / 32] >> i % 32 & 1);
-        out[i] = in ? load(l->dtype, l->data, from * stride + i) : -INFINITY;
+        out[i] = in ? dtype_get(l->dtype, l->data, from * stride + i) : -INFINITY;
     }
 }
 

@@ -51,6 +51,13 @@ static inline void dtype_put(samp_dtype dtype, void *data, size_t i, float x, do
     if (dtype == SAMP_BF16) ((uint16_t *)data)[i] = brain_of(x);
 }
 
+static inline float dtype_get(samp_dtype dtype, const void *data, size_t i)
+{
+    if (dtype == SAMP_F16) return float_of_half(((const uint16_t *)data)[i]);
+    if (dtype == SAMP_BF16) return float_of_brain(((const uint16_t *)data)[i]);
+    return dtype == SAMP_F64 ? (float)((const double *)data)[i] : ((const float *)data)[i];
+}
+
 /* ------------------------------------------------------------------------------------------ instruction sets */
 
 enum { ISA_MAX = SAMPI_N_KERNELS };

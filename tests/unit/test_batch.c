@@ -66,14 +66,7 @@ __attribute__((format(printf, 2, 3))) static bool failed(int line, const char *f
 #define CHECK(condition)                                                                                             \
     if (!(condition)) return failed(__LINE__, "%s", #condition)
 
-/* ------------------------------------------------------------------------------------------- dtypes, masks */
-
-static float get(samp_dtype dtype, const void *data, size_t i)
-{
-    if (dtype == SAMP_F16) return float_of_half(((const uint16_t *)data)[i]);
-    if (dtype == SAMP_BF16) return float_of_brain(((const uint16_t *)data)[i]);
-    return dtype == SAMP_F64 ? (float)((const double *)data)[i] : ((const float *)data)[i];
-}
+/* --------------------------------------------------------------------------------------------------- masks */
 
 static bool allowed(const uint32_t *mask, size_t i) { return mask[i / 32] >> (i % 32) & 1u; }
 
@@ -334,7 +327,7 @@ static void read_rows(world *w, const call *c)
         for (size_t i = 0; i < n; i++)
             w->means[r * n + i] = c->g.mask && !allowed(c->g.mask + r * words, i)
                                       ? -INFINITY
-                                      : get(c->g.dtype, c->g.data, d * stride + i);
+                                      : dtype_get(c->g.dtype, c->g.data, d * stride + i);
     }
 }
 

@@ -102,25 +102,6 @@ static void others_are_refused(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
-static void the_list_has_those_offered(void **state)
-{
-    int n = 0;
-    (void)state;
-    for (size_t i = 0; i < TEST_COUNT(names); i++) n += offered(names[i]);
-    for (int i = 0; i < n; i++) {
-        const char *name = samp_isa_list(i);
-        assert_non_null(name);
-        assert_true(offered(name));
-        assert_ok(samp_isa_force(name));
-        for (int j = 0; j < i; j++) assert_string_not_equal(name, samp_isa_list(j));
-    }
-    assert_text(samp_isa_list(n - 1), best());
-    assert_null(samp_isa_list(n));
-    assert_null(samp_isa_list(n + 1));
-    assert_null(samp_isa_list(-1));
-    assert_ok(samp_isa_force(NULL));
-}
-
 /* ---- forcing while sampling ---- */
 
 static samp_sampler *make_chain(int i)
@@ -277,7 +258,6 @@ int main(void)
         cmocka_unit_test(the_list_names_those_offered),
         cmocka_unit_test(those_offered_can_be_forced),
         cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(the_list_has_those_offered),
         cmocka_unit_test(a_change_between_two_tokens_changes_nothing),
         cmocka_unit_test(several_threads_force_and_sample),
         cmocka_unit_test(wrong_arithmetic_is_refused),
