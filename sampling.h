@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7177 samplers/llama_cpp/head.h       17835 grammar/gbnf.h
-     256 api/config.h                     7254 samplers/llama_cpp/truncation.h 18127 grammar/regex.h
-     286 api/types.h                      7394 samplers/llama_cpp/temperature.h 18524 grammar/grammars.h
-     534 api/missing.h                    7456 samplers/llama_cpp/selection.h  18586 grammar/vocabulary.h
-     548 api/sample.h                     7597 samplers/infill.h               19054 grammar/triggers.h
-     635 api/chains.h                     7680 config/describe.h               19379 grammar/matcher.h
-     883 api/samplers.h                   7861 config/params.h                 19609 grammar/derivatives.h
-    1136 api/gumbel.h                     7933 config/constructors.h           20124 grammar/states.h
-    1156 api/operator.h                   8143 config/from_params.h            20279 grammar/items.h
-    1205 api/kv.h                         8214 config/orders.h                 20405 grammar/masks.h
-    1383 api/llama_cpp.h                  8445 config/numbers.h                20600 grammar/runs.h
-    1423 api/text_error.h                 8582 config/set.h                    20772 grammar/entries.h
-    1439 api/grammar.h                    8730 config/tell.h                   21149 grammar/accepting.h
-    1600 api/shards.h                     8861 config/settings.h               21485 grammar/waiting.h
-    1694 api/peers.h                      8970 life/rollback.h                 21611 grammar/history.h
-    1761 api/drafts.h                     9275 life/chain.h                    21737 grammar/room.h
-    1858 api/constraints.h                9543 life/members.h                  21974 grammar/sampler.h
-    2028 api/parts.h                      9669 life/update.h                   22251 grammar/hooks.h
-    2065 base/switches.h                  9930 life/copy.h                     22365 schema/head.h
-    2315 base/random.h                   10114 rows/row.h                      22531 schema/errors.h
-    2406 base/exact.h                    10382 rows/pieces.h                   22633 schema/collections.h
-    2616 base/bits128.h                  10475 rows/thresholds.h               22656 schema/references.h
-    2694 base/elements.h                 10581 rows/compact.h                  22928 schema/strings.h
-    2827 kernels/contract.h              10763 rows/sums.h                     22990 schema/numbers.h
-    2969 kernels/scalar.h                10911 rows/changes.h                  23256 schema/sets.h
-    3171 kernels/sets.h                  10996 rows/cuts.h                     23402 schema/formats.h
-    3218 kernels/vectors.h               11426 rows/typical.h                  23598 schema/scalars.h
-    3333 kernels/avx512.h                11738 rows/tail_free.h                23889 schema/goals.h
-    3415 kernels/avx2.h                  11814 rows/selecting.h                24106 schema/alternatives.h
-    3476 kernels/sse2.h                  11946 rows/mirostat.h                 24584 schema/objects.h
-    3492 kernels/neon.h                  12027 rows/llama_cpp/sums.h           25096 schema/arrays.h
-    3513 kernels/wasm.h                  12364 rows/llama_cpp/samplers.h       25351 schema/whole.h
-    3527 kernels/generic.h               12840 rows/plan.h                     25523 peers/tables.h
-    3545 kernels/shared.h                12858 rows/logprobs.h                 25828 peers/values.h
-    3666 kernels/passes.h                12944 rows/draw.h                     26239 peers/llama_server.h
-    4317 kernels/check.h                 13187 run/sample.h                    26307 peers/fields.h
-    4338 kernels/dispatch.h              13349 run/apply.h                     26467 peers/requests.h
-    4529 core/array.h                    13431 run/writing.h                   26591 shards/head.h
-    4837 core/table.h                    13560 run/arrays.h                    26711 shards/bytes.h
-    5064 core/record.h                   13683 run/arrays_llama_cpp.h          26808 shards/merging.h
-    5278 core/fields.h                   13978 run/verify.h                    27085 shards/row.h
-    5449 core/owners.h                   14071 run/batch.h                     27201 shards/answers.h
-    5508 grammar/declared.h              14223 life/state.h                    27751 shards/logprobs.h
-    5532 constraints/declared.h          14303 life/state_fields.h             27889 shards/told.h
-    5554 core/making.h                   14397 life/state_kinds.h              28027 shards/steps.h
-    5659 core/windows.h                  14562 core/kinds.h                    28223 shards/prefix.h
-    5759 core/streams.h                  14620 operator/weights.h              28815 shards/cuts.h
-    5797 samplers/logit_bias.h           14707 operator/search.h               29036 shards/draws.h
-    5835 samplers/penalties.h            14845 operator/run.h                  29188 shards/way.h
-    5891 samplers/dry.h                  15012 kv/cells.h                      29332 shards/memory.h
-    6210 samplers/top_n_sigma.h          15049 kv/making.h                     29409 shards/batch.h
-    6294 samplers/tail_free.h            15274 kv/slot.h                       29842 drafts/head.h
-    6370 samplers/typical_top_p.h        15413 kv/sequences.h                  29898 drafts/block.h
-    6405 samplers/min_p.h                15547 kv/data.h                       30087 drafts/tree.h
-    6418 samplers/top_a.h                15670 kv/update.h                     30210 drafts/relaxed.h
-    6471 samplers/top_h_min_k.h          15795 kv/state.h                      30288 drafts/hooks.h
-    6541 samplers/xtc.h                  16006 llama_cpp/functions.h           30321 constraints/automaton.h
-    6577 samplers/temperature.h          16073 llama_cpp/object.h              30410 constraints/making.h
-    6641 samplers/smoothing.h            16126 llama_cpp/vocabulary.h          30623 constraints/sampler.h
-    6694 drafts/declared.h               16202 text/reading.h                  30715 constraints/constructors.h
-    6710 samplers/selection.h            16309 text/strings.h                  30980 constraints/accepting.h
-    6742 samplers/choose.h               16401 text/values.h                   31226 constraints/drawing.h
-    6805 samplers/ratio.h                16556 text/documents.h                31411 constraints/told.h
-    6883 samplers/draw.h                 16631 grammar/head.h                  31471 constraints/top_p_decay.h
-    6939 samplers/gumbel.h               16665 grammar/tree.h                  31525 constraints/accessors.h
-    7002 samplers/mirostat.h             17459 grammar/finishing.h             31564 base/restore.h
-    7102 samplers/adaptive_p.h           17750 grammar/reading.h               31577 api/license.h
+       2 api/opening.h                    7377 samplers/llama_cpp/temperature.h 17942 grammar/gbnf.h
+     256 api/config.h                     7439 samplers/llama_cpp/selection.h  18234 grammar/regex.h
+     286 api/types.h                      7580 samplers/infill.h               18631 grammar/grammars.h
+     534 api/missing.h                    7663 config/describe.h               18693 grammar/vocabulary.h
+     548 api/sample.h                     7844 config/params.h                 19161 grammar/triggers.h
+     635 api/chains.h                     7916 config/constructors.h           19486 grammar/matcher.h
+     883 api/samplers.h                   8126 config/from_params.h            19716 grammar/derivatives.h
+    1136 api/gumbel.h                     8197 config/orders.h                 20231 grammar/states.h
+    1156 api/operator.h                   8428 config/numbers.h                20386 grammar/items.h
+    1205 api/kv.h                         8565 config/set.h                    20512 grammar/masks.h
+    1383 api/llama_cpp.h                  8713 config/tell.h                   20707 grammar/runs.h
+    1423 api/text_error.h                 8844 config/settings.h               20879 grammar/entries.h
+    1439 api/grammar.h                    8953 life/rollback.h                 21256 grammar/accepting.h
+    1600 api/shards.h                     9260 life/chain.h                    21592 grammar/waiting.h
+    1694 api/peers.h                      9547 life/members.h                  21718 grammar/history.h
+    1761 api/drafts.h                     9673 life/update.h                   21844 grammar/room.h
+    1858 api/constraints.h                9934 life/copy.h                     22081 grammar/sampler.h
+    2028 api/parts.h                     10122 rows/row.h                      22343 grammar/hooks.h
+    2065 base/switches.h                 10390 rows/pieces.h                   22454 schema/head.h
+    2315 base/random.h                   10483 rows/thresholds.h               22620 schema/errors.h
+    2406 base/exact.h                    10589 rows/compact.h                  22722 schema/collections.h
+    2616 base/bits128.h                  10771 rows/sums.h                     22745 schema/references.h
+    2694 base/elements.h                 10919 rows/changes.h                  23017 schema/strings.h
+    2827 kernels/contract.h              11004 rows/cuts.h                     23079 schema/numbers.h
+    2969 kernels/scalar.h                11434 rows/typical.h                  23345 schema/sets.h
+    3171 kernels/sets.h                  11746 rows/tail_free.h                23491 schema/formats.h
+    3218 kernels/vectors.h               11822 rows/selecting.h                23687 schema/scalars.h
+    3333 kernels/avx512.h                11954 rows/mirostat.h                 23978 schema/goals.h
+    3415 kernels/avx2.h                  12035 rows/llama_cpp/sums.h           24195 schema/alternatives.h
+    3476 kernels/sse2.h                  12373 rows/llama_cpp/samplers.h       24673 schema/objects.h
+    3492 kernels/neon.h                  12849 rows/plan.h                     25185 schema/arrays.h
+    3513 kernels/wasm.h                  12867 rows/logprobs.h                 25440 schema/whole.h
+    3527 kernels/generic.h               12953 rows/draw.h                     25612 peers/tables.h
+    3545 kernels/shared.h                13197 run/sample.h                    25917 peers/values.h
+    3666 kernels/passes.h                13379 run/apply.h                     26328 peers/llama_server.h
+    4317 kernels/check.h                 13462 run/writing.h                   26396 peers/fields.h
+    4338 kernels/dispatch.h              13591 run/arrays.h                    26556 peers/requests.h
+    4529 core/array.h                    13715 run/arrays_llama_cpp.h          26680 shards/head.h
+    4837 core/table.h                    14010 run/verify.h                    26800 shards/bytes.h
+    5092 core/record.h                   14103 run/batch.h                     26897 shards/merging.h
+    5306 core/fields.h                   14255 life/state.h                    27174 shards/row.h
+    5477 core/owners.h                   14335 life/state_fields.h             27290 shards/answers.h
+    5537 core/making.h                   14430 life/state_kinds.h              27840 shards/logprobs.h
+    5642 core/windows.h                  14603 grammar/declared.h              27978 shards/told.h
+    5742 core/streams.h                  14617 constraints/declared.h          28116 shards/steps.h
+    5780 samplers/logit_bias.h           14637 core/kinds.h                    28312 shards/prefix.h
+    5818 samplers/penalties.h            14727 operator/weights.h              28904 shards/cuts.h
+    5874 samplers/dry.h                  14814 operator/search.h               29125 shards/draws.h
+    6193 samplers/top_n_sigma.h          14952 operator/run.h                  29277 shards/way.h
+    6277 samplers/tail_free.h            15119 kv/cells.h                      29421 shards/memory.h
+    6353 samplers/typical_top_p.h        15156 kv/making.h                     29498 shards/batch.h
+    6388 samplers/min_p.h                15381 kv/slot.h                       29930 drafts/head.h
+    6401 samplers/top_a.h                15520 kv/sequences.h                  29986 drafts/block.h
+    6454 samplers/top_h_min_k.h          15654 kv/data.h                       30175 drafts/tree.h
+    6524 samplers/xtc.h                  15777 kv/update.h                     30298 drafts/relaxed.h
+    6560 samplers/temperature.h          15902 kv/state.h                      30376 drafts/hooks.h
+    6624 samplers/smoothing.h            16113 llama_cpp/functions.h           30409 constraints/automaton.h
+    6677 drafts/declared.h               16180 llama_cpp/object.h              30498 constraints/making.h
+    6693 samplers/selection.h            16233 llama_cpp/vocabulary.h          30711 constraints/sampler.h
+    6725 samplers/choose.h               16309 text/reading.h                  30803 constraints/constructors.h
+    6788 samplers/ratio.h                16416 text/strings.h                  31068 constraints/accepting.h
+    6866 samplers/draw.h                 16508 text/values.h                   31314 constraints/drawing.h
+    6922 samplers/gumbel.h               16663 text/documents.h                31499 constraints/told.h
+    6985 samplers/mirostat.h             16738 grammar/head.h                  31559 constraints/top_p_decay.h
+    7085 samplers/adaptive_p.h           16772 grammar/tree.h                  31613 constraints/accessors.h
+    7160 samplers/llama_cpp/head.h       17566 grammar/finishing.h             31652 base/restore.h
+    7237 samplers/llama_cpp/truncation.h 17857 grammar/reading.h               31665 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4865,6 +4865,19 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #endif
 /* clang-format on */
 
+/* clang-format off */
+#ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
+#define SAMPI_GRAMMAR_KINDS(X) \
+    X(GRAMMAR, "custom", 0, 0, "", \
+      SAMPI_BY_INTERFACE, false, &SAMPI_GRAMMAR_HOOKS, \
+      NULL, NULL, NULL, NULL)
+#define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
+#else
+#define SAMPI_GRAMMAR_KINDS(X)
+#define SAMPI_CASE_GRAMMAR
+#endif
+/* clang-format on */
+
 /* ---- the table of samplers ----
 
    One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
@@ -4893,12 +4906,10 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
 #define SAMPI_CASE_DECAY case SAMPI_TOP_P_DECAY:
-#define sampi_is_constraint(s) ((s)->kind == SAMPI_CONSTRAINT)
 #else
 #define SAMPI_CONSTRAINT_KINDS(X)
 #define SAMPI_CASE_CONSTRAINT
 #define SAMPI_CASE_DECAY
-#define sampi_is_constraint(s) false
 #endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
@@ -4990,8 +5001,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
-      0, false, &SAMPI_NO_HOOKS, \
+      SAMPI_BY_INTERFACE, false, &SAMPI_CUSTOM_HOOKS, \
       NULL, NULL, NULL, NULL) \
+    SAMPI_GRAMMAR_KINDS(X) \
     SAMPI_CONSTRAINT_KINDS(X)
 /* clang-format on */
 
@@ -5003,22 +5015,26 @@ typedef enum sampi_kind {
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
 } sampi_kind;
-SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 32, "sets of kinds are the bits of a word");
+
+/* Sets of kinds are the bits of 64. */
+#define SAMPI_KIND_BIT(id) ((uint64_t)1 << SAMPI_##id)
+SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 64, "a set of kinds has a bit for each");
 
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
    the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
 enum {
-    SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
-    SAMPI_DROPS = 4,        /* masked tokens are removed */
-    SAMPI_SORTS = 8,        /* what it leaves is in order */
-    SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
-    SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_SELECTS = 1,        /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,        /* p stays as it was, and the order too unless SAMPI_SORTS */
+    SAMPI_DROPS = 4,          /* masked tokens are removed */
+    SAMPI_SORTS = 8,          /* what it leaves is in order */
+    SAMPI_TAKES_FLOOR = 16,   /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 32,    /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 64,    /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 128,        /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 256,      /* changes the logits of a few tokens, each by a rule */
+    SAMPI_MASKS_NONE = 512,   /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024,    /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_BY_INTERFACE = 2048 /* has no apply in the table: the functions of its interface do the work */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -5032,7 +5048,14 @@ enum {
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
                 only the chain's samp_prev tells what was accepted
      past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
-                (>>rollback); called if the sampler is on */
+                (>>rollback); called if the sampler is on
+     clone      a copy of what has memory of its own, or NULL: no memory. Without this hook the bytes are copied
+     free       that memory goes; the record is freed by the caller
+     mask       it stands first, and the sampler `chain` that it is in draws from a row of *n tokens: *bits are the
+                tokens that may be chosen, which the caller may change until the next call; NULL: all. *n may become
+                less. What has this hook masks tokens, so it must not stand behind what selects
+     ready      it will be asked by its interface to take n tokens back: after this that can't fail
+     kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
 typedef struct sampi_hooks {
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
@@ -5042,6 +5065,11 @@ typedef struct sampi_hooks {
     void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
     void (*past)(sampi_sampler *, sampi_record *);
+    samp_sampler *(*clone)(const sampi_sampler *);
+    void (*free)(sampi_sampler *);
+    int (*mask)(sampi_sampler *, const sampi_sampler *chain, size_t *n, uint32_t **bits);
+    int (*ready)(sampi_sampler *, int32_t n);
+    int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */
@@ -5457,9 +5485,10 @@ static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr
 /* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
+/* What has no apply in the table: whoever walks through samplers asks these before it looks one up. Custom is what
+   works by its interface: the user's samplers, and those of parts that are made like them. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
+static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
@@ -5504,52 +5533,6 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     sampi_seed(s);
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
-
-/* ---- src/grammar/declared.h ---- */
-/* ---- what the core asks of grammars, whose rooms come later ---- */
-
-/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
-#ifdef SAMPLING_GRAMMAR_DECLARED
-typedef struct sampi_job sampi_job; /* >>fast */
-static int sampi_grammar_job(sampi_job *job);
-static bool sampi_is_grammar(const sampi_sampler *s);
-static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
-static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
-static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
-static int sampi_load_failed(sampi_io *io);
-#else
-#define sampi_is_grammar(s)             false
-#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
-#define sampi_grammar_ready(s, n)       SAMP_OK
-#define sampi_grammar_kept(s)           0
-#define sampi_grammar_settings(s, hash) ((void)0)
-#define sampi_grammar_state(s, io)      ((void)0)
-#define sampi_load_failed(io)           SAMP_E_FORMAT
-#endif
-
-/* ---- src/constraints/declared.h ---- */
-/* ---- what the core asks of constraints, whose rooms come later ----
-   The hooks that the row of constraints names in the table of kinds (core/kinds.h). Without SAMPLING_CONSTRAINTS there
-   are none. */
-
-/* What the row of constraints names (>>constraints). */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
-static void sampi_constraint_reset(sampi_sampler *s);
-static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
-static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
-static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
-static void sampi_decay_build(sampi_sampler *s);
-static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_decay_accept(sampi_sampler *s, samp_token token);
-static void sampi_decay_reset(sampi_sampler *s);
-static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
-static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
-#endif
 
 /* ---- src/core/making.h ---- */
 /* ---- making ----
@@ -9188,12 +9171,12 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* What custom samplers do for a rollback, one after the other: only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,     /* nothing is done yet: can each of them, as far as that can be known? Grammars get ready, */
-    SAMPI_BACK_USERS,   /* those of the user's go back, which answer only by doing it, */
-    SAMPI_BACK_GRAMMARS /* and then grammars, which can't fail any more */
+    SAMPI_BACK_ASK, /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
+    SAMPI_BACK_DO,  /* the others go back, which answer only by doing it, */
+    SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
 } sampi_back;
 
-/* Calls the samplers of s in order until one refuses. *n_back counts those of the user's that have gone back. */
+/* Calls the samplers of s in order until one refuses. *n_back counts those that have gone back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -9202,21 +9185,22 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
         status = sampi_rollback_custom(s->u.chain.item[i], n, round, n_back);
     if (!sampi_is_custom(s)) return status;
     if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
-    if (round == SAMPI_BACK_ASK) return sampi_is_grammar(s) ? sampi_grammar_ready(s, n) : SAMP_OK;
-    if (sampi_is_grammar(s) != (round == SAMPI_BACK_GRAMMARS)) return SAMP_OK;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (round == SAMPI_BACK_ASK) return hooks->ready ? hooks->ready(s, n) : SAMP_OK;
+    if ((hooks->ready != NULL) != (round == SAMPI_BACK_READY)) return SAMP_OK;
     status = sampi_user_status(iface->rollback(&s->base, n));
     *n_back += !status;
     return status;
 }
 
-/* The first n_back of the user's samplers have gone back, and the next one has refused: they are told again of the
-   last n tokens of `chain`. */
+/* The first n_back of those that answer by doing it have gone back, and the next one has refused: they are told again
+   of the last n tokens of `chain`. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         sampi_rollback_undo(s->u.chain.item[i], chain, n, n_back);
-    if (!sampi_is_custom(s) || sampi_is_grammar(s) || !iface->rollback || --*n_back < 0) return;
+    if (!sampi_is_custom(s) || sampi_traits_of(s->kind)->hooks->ready || !iface->rollback || --*n_back < 0) return;
     for (int32_t back = n; back-- > 0 && iface->accept;)
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
@@ -9227,8 +9211,8 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
     int status = sampi_rollback_custom(s, n, SAMPI_BACK_ASK, &n_back);
-    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_USERS, &n_back);
-    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_GRAMMARS, &n_back);
+    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_DO, &n_back);
+    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_READY, &n_back);
     if (n_back && s->u.chain.ring.size >= (uint32_t)n) sampi_rollback_undo(s, s, n, &n_back);
     return status;
 }
@@ -9239,7 +9223,8 @@ static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
     if (!sampi_is_custom(s)) return n;
     if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
-    return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? sampi_grammar_kept(s) : n;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    return hooks->kept && hooks->kept(s) < n ? hooks->kept(s) : n;
 }
 
 SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)
@@ -9280,6 +9265,18 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
    A chain is walked recursively, for it may hold chains. The one thing to know: an apply first notes the state of every
    member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
    it back; accepting tells custom samplers first, since only they can refuse. */
+
+/* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
+static sampi_sampler *sampi_first_mask(sampi_sampler *s)
+{
+    while (sampi_is_chain(s)) {
+        int32_t i = 0;
+        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
+        if (i == s->u.chain.n) return NULL;
+        s = s->u.chain.item[i];
+    }
+    return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
+}
 
 /* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
    draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
@@ -9515,18 +9512,25 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
-/* The user's free gets a whole sampler, so it is called first. A built-in iface has none: parts lie in the block,
-   and a chain's members and arrays are freed here. */
+static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
+{
+    for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
+    SAMP_FREE(s->u.chain.item);
+    SAMP_FREE(s->u.chain.prev);
+}
+
+/* The user's. */
+static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
+{
+    if (s->base.iface->free) s->base.iface->free(&s->base);
+}
+
+/* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return;
-    if (s->base.iface->free) s->base.iface->free(sampler);
-    if (sampi_is_chain(s)) {
-        for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
-        SAMP_FREE(s->u.chain.item);
-        SAMP_FREE(s->u.chain.prev);
-    }
+    if (sampi_traits_of(s->kind)->hooks->free) sampi_traits_of(s->kind)->hooks->free(s);
     SAMP_FREE(s->work.block);
     SAMP_FREE(s->past.who);
     SAMP_FREE(s);
@@ -9588,7 +9592,7 @@ static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
         word = sampi_last_word(s->u.chain.item[i], rng);
     if (sampi_is_chain(s) || s->off || s->status) return word;
-    if (sampi_is_custom(s)) return sampi_is_grammar(s) ? 0 : -1;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
     if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
     return rng == SAMP_RNG_PHILOX ? 0 : -1;
 }
@@ -9929,8 +9933,19 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 
 /* ---- src/life/copy.h ---- */
 /* ---- copying ----
-   samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
-   is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+   By the hook of its kind: a custom sampler by the user, a chain by its members; all others by their bytes. A clone is
+   nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+
+/* What the chain had set it to, for a copy whose state somebody else has copied. */
+static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
+{
+    if (!copy) return NULL;
+    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->perf = s->perf;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
+}
 
 /* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
    else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
@@ -9943,13 +9958,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
-    sampi_sampler *copy = (sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t));
-    if (!copy) return NULL;
-    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
-    copy->position = s->position;
-    copy->perf = s->perf;
-    copy->past.depth = s->past.depth;
-    return &copy->base;
+    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
 }
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
@@ -10001,9 +10010,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return NULL;
-    samp_sampler *copy = sampi_is_custom(s)  ? sampi_clone_custom(s)
-                         : sampi_is_chain(s) ? sampi_clone_chain(s)
-                                             : sampi_clone_bytes(s);
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_clone_bytes(s);
     if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
     samp_free(copy);
     return NULL;
@@ -12208,8 +12216,9 @@ static bool sampi_is_full(const sampi_row *row)
 /* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
-    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
-                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint64_t sorts = SAMPI_KIND_BIT(TAIL_FREE) | SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TOP_A) |
+                           SAMPI_KIND_BIT(XTC) | SAMPI_KIND_BIT(SOFTMAX) | SAMPI_KIND_BIT(MIROSTAT) |
+                           SAMPI_KIND_BIT(MIROSTAT_V2);
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
@@ -12974,7 +12983,7 @@ static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
     plan->n_members = sampi_members(s, plan->member, 0);
     plan->n = 0;
     plan->whole = false;
-    const sampi_sampler *done = sampi_first_grammar(s); /* it is in the row's mask */
+    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
     for (int i = 0; i < plan->n_members; i++) {
         sampi_sampler *member = plan->member[i];
         if (member->off || member == done) continue;
@@ -13070,12 +13079,13 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
-                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
-    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
-                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
-                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
-    const uint32_t kind = 1u << member->kind;
+    const uint64_t scaled = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
+                            SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(ADAPTIVE_P);
+    const uint64_t by_order = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
+                              SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TEMP) | SAMPI_KIND_BIT(TEMP_EXT) |
+                              SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(MIROSTAT) |
+                              SAMPI_KIND_BIT(MIROSTAT_V2);
+    const uint64_t kind = (uint64_t)1 << member->kind;
     bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
     if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
     if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
@@ -13114,7 +13124,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     bool by_steps = false;
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
-    const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
+    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
@@ -13270,25 +13280,45 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
 }
 
+/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
+   becomes that sampler's, joined with its own. */
+static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
+{
+    uint32_t *bits = NULL;
+    int status = sampi_traits_of(first->kind)->hooks->mask(first, job->s, &job->n, &bits);
+    if (status || !bits) return status;
+    for (size_t i = 0; job->mask && i < (job->n + 31) / 32; i++) bits[i] &= job->mask[i];
+    job->mask = bits;
+    return SAMP_OK;
+}
+
 /* A token by either way, or a negative status. */
-static samp_token sampi_draw_any(const sampi_job *job)
+static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
-#ifdef SAMPLING_GRAMMAR_DECLARED
-    sampi_job masked = *job;
-    sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
-    int refused = sampi_grammar_job(&masked);
-    if (!refused && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        refused = sampi_open_row(&row, job);
-    if (refused) return refused;
-    job = &masked;
-#endif
     int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
         job->s->perf.n_steps++;
         status = sampi_draw_by_steps(job, &token);
     }
     return status ? status : token;
+}
+
+/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
+static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
+{
+    sampi_job masked = *job;
+    sampi_row row;
+    int status = sampi_mask_job(&masked, first);
+    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        status = sampi_open_row(&row, job);
+    return status ? status : sampi_draw_job(&masked);
+}
+
+static samp_token sampi_draw_any(const sampi_job *job)
+{
+    sampi_sampler *first = sampi_first_mask(job->s);
+    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
 /* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
@@ -13381,7 +13411,8 @@ typedef struct sampi_view {
 /* The first of s that is on and does more than to set or scale logits; or NULL. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
-    const unsigned edits = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY | 1u << SAMPI_TEMP;
+    const uint64_t edits = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY) |
+                           SAMPI_KIND_BIT(TEMP);
     const sampi_sampler *first = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
         first = sampi_first_cut(s->u.chain.item[i]);
@@ -13582,7 +13613,8 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     }
     if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
     if (s->off) return 0;
-    if (s->kind == SAMPI_LOGIT_BIAS || sampi_is_constraint(s)) return -1; /* may end in an error */
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
     return sampi_sets_p(s);
 }
 
@@ -13949,7 +13981,7 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
 /* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const unsigned kinds = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY;
+    const uint64_t kinds = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY);
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
     return !s->off && is_dense && kinds >> s->kind & 1;
 }
@@ -14312,8 +14344,9 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory, 4: of a grammar's limits */
-    void *copies; /* sampi_matcher: what a load's grammars become */
+    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
+    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
+    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
 };
 
 /* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
@@ -14465,7 +14498,7 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return !sampi_is_custom(s) || !s->base.ctx || sampi_is_grammar(s);
+    return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
@@ -14479,7 +14512,6 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
-    if (sampi_is_grammar(s)) sampi_grammar_settings(s, hash);
 }
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
@@ -14490,7 +14522,6 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     sampi_io_u64(io, &s->position);
     if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
     if (traits->hooks->state) traits->hooks->state(s, io);
-    if (sampi_is_grammar(s)) sampi_grammar_state(s, io);
 }
 
 /* Walks over all settings: once for each save and each load. */
@@ -14522,7 +14553,7 @@ static int sampi_state_status(const samp_sampler *s)
 /* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
-    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL };
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
     if (sampi_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
     return io.at + 8;
@@ -14531,7 +14562,7 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 /* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL };
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
@@ -14540,11 +14571,21 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
+/* Bytes that can't be loaded: what has been made of them goes, and why. */
+static SAMPI_COLD int sampi_load_failed(sampi_io *io)
+{
+    if (io->made) io->unmake(io->made);
+    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    uint64_t sum = 0; /* what was too much may have been damaged */
+    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
+    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
+}
+
 /* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
    through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL };
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
@@ -14559,6 +14600,40 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
     return SAMP_OK;
 }
 
+/* ---- src/grammar/declared.h ---- */
+/* ---- what the table of kinds names of grammars, whose rooms come later ----
+   The hooks of their row (core/kinds.h). Without SAMPLING_GRAMMAR there are none. */
+
+#ifdef SAMPLING_GRAMMAR_DECLARED
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+static samp_sampler *sampi_grammar_clone(const sampi_sampler *s);
+static void sampi_grammar_free(sampi_sampler *s);
+static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits);
+static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
+#endif
+
+/* ---- src/constraints/declared.h ---- */
+/* ---- what the table of kinds names of constraints, whose rooms come later ----
+   The hooks and functions of their two rows (core/kinds.h). Without SAMPLING_CONSTRAINTS there are none. */
+
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
+static void sampi_constraint_reset(sampi_sampler *s);
+static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
+static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
+static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
+static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
+static void sampi_decay_build(sampi_sampler *s);
+static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_decay_accept(sampi_sampler *s, samp_token token);
+static void sampi_decay_reset(sampi_sampler *s);
+static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
+static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
+#endif
+
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----
    sampi_traits_of, one row a kind: names, what it draws, flags, apply and its fast forms, hooks. It stands behind all
@@ -14566,40 +14641,72 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
    initialisers. */
 
 /* clang-format off */
-/*                                               prepare  build  settings  accept  reset  state  take_over  past */
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+/* From clone to kept: its bytes are all of it, and it masks no row. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+/*  prepare, build, settings,
+    accept, reset, state, take_over, past,
+    clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past
+    sampi_penalties_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
+    SAMPI_BYTES_ONLY
 };
-static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
+    NULL, NULL, NULL,
+    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past
+    sampi_adaptive_p_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
+    NULL, NULL, sampi_chain_settings,
+    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
+    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
 };
+static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
+    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+};
+#ifdef SAMPLING_GRAMMAR_DECLARED
+static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
+    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, sampi_grammar_state, NULL, NULL,
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+};
+#endif
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past
+    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL,
-    sampi_decay_past
+    NULL, sampi_decay_build, sampi_decay_settings,
+    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
+    SAMPI_BYTES_ONLY
 };
 #endif
 /* clang-format on */
@@ -21996,7 +22103,6 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
     return sampi_matcher_back((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
-static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
 /* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
    then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
@@ -22038,32 +22144,19 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static samp_sampler *sampi_grammar_clone(const samp_sampler *s);
 static const samp_sampler_i *sampi_grammar_iface(void)
 {
-    static const samp_sampler_i iface = { sampi_grammar_name,
-                                          sampi_grammar_accept,
-                                          sampi_grammar_apply,
-                                          sampi_grammar_reset,
-                                          sampi_grammar_clone,
-                                          sampi_grammar_free,
-                                          NULL,
-                                          sampi_grammar_rollback };
+    static const samp_sampler_i iface = {
+        sampi_grammar_name,    sampi_grammar_accept, sampi_grammar_apply, sampi_grammar_reset, samp_clone, NULL, NULL,
+        sampi_grammar_rollback
+    };
     return &iface;
-}
-
-static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
-{
-    sampi_matcher *m = sampi_matcher_copy((const sampi_matcher *)s->ctx);
-    samp_sampler *copy = m ? samp_init_custom(sampi_grammar_iface(), m) : NULL;
-    if (!copy) sampi_matcher_free(m);
-    return copy;
 }
 
 /* With the triggers of a lazy grammar, which are used up, or NULL. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
@@ -22098,7 +22191,7 @@ static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, cons
     if (!status) return sampi_grammar_init(index, grammar, &lazy);
     sampi_lazy_free(&lazy);
     if (status == SAMP_E_NOMEM) return NULL;
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, false, status, field);
     return sampi_new(&t);
 }
@@ -22121,8 +22214,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
-    if (!*status && (s->iface != sampi_grammar_iface() || !sampi_is_custom((const sampi_sampler *)s)))
-        *status = SAMP_E_UNSUPPORTED;
+    if (!*status && ((const sampi_sampler *)s)->kind != SAMPI_GRAMMAR) *status = SAMP_E_UNSUPPORTED;
     return *status ? NULL : (sampi_matcher *)s->ctx;
 }
 
@@ -22249,12 +22341,30 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 }
 
 /* ---- src/grammar/hooks.h ---- */
-/* ---- grammars: what the core asks ----
-   A grammar is a custom sampler of which the core knows more: it may mask the row before the rest of its chain takes
-   the fast path (sampi_grammar_job), it tells how far it can go back, and its state is saved as the tokens so far,
-   which are read again when it is loaded. */
+/* ---- grammars: the hooks of their row in the table of kinds ----
+   A grammar works by its interface, as a custom sampler does, and does more: it may mask the row before the rest of its
+   chain takes the fast path, it tells how far it can go back, and its state is saved as the tokens so far, which are
+   read again when it is loaded. */
 
-static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+/* With a matcher of its own, or with the error that it carries. */
+static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
+    sampi_matcher *m = s->status ? NULL : sampi_matcher_copy((const sampi_matcher *)s->base.ctx);
+    if (!m && !s->status) return NULL;
+    sampi_require(&t, !s->status, s->status, s->field);
+    if (m) t.base.iface = sampi_grammar_iface();
+    t.base.ctx = m;
+    samp_sampler *copy = sampi_new(&t);
+    if (!copy) sampi_matcher_free(m);
+    return sampi_clone_outside((sampi_sampler *)copy, s);
+}
+
+/* One that carries an error has no matcher. */
+static void sampi_grammar_free(sampi_sampler *s)
+{
+    if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
+}
 
 /* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
@@ -22266,32 +22376,15 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* How many tokens it can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
-static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
+/* The mask of a row of *n tokens; while it waits for its trigger, none, or that of tokens of a draft. */
+static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
-    while (sampi_is_chain(s)) {
-        int32_t i = 0;
-        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
-        if (i == s->u.chain.n) return NULL;
-        s = s->u.chain.item[i];
-    }
-    return sampi_is_grammar(s) ? s : NULL;
-}
-
-/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined
-   with its own. */
-static int sampi_grammar_job(sampi_job *job)
-{
-    sampi_sampler *s = sampi_first_grammar(job->s);
-    if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
-    int status = sampi_within_vocabulary(m, job->s, &job->n);
+    int status = sampi_within_vocabulary(m, chain, n);
     const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
     if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
-    status = refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
-    for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
-    job->mask = m->bits;
-    return status;
+    *bits = m->bits;
+    return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
 /* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
@@ -22316,13 +22409,22 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
+/* The copies of a load that has failed. */
+static void sampi_grammar_unmake(void *made)
+{
+    for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
+        next = copy->behind;
+        sampi_matcher_free(copy);
+    }
+}
+
 /* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
    so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->copies, **end = &copy;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
     if (io->mode == SAMPI_READ) { /* the copies are in the order in which they were checked */
-        io->copies = copy->behind;
+        io->made = copy->behind;
         io->at += 4 + 4 * (size_t)copy->history.n;
         s->base.ctx = copy;
         sampi_matcher_free(m);
@@ -22334,7 +22436,8 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (io->mode == SAMPI_WRITE || io->bad) return;
     while (*end) end = &(*end)->behind;
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
-    io->copies = copy;
+    io->made = copy;
+    io->unmake = sampi_grammar_unmake;
     if (fresh) fresh->held.most = m->held.most <= SIZE_MAX / 2 ? 2 * m->held.most : SIZE_MAX; /* arrays grow anew */
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
@@ -22343,20 +22446,6 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     }
     if (fresh) fresh->held.most = m->held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
-}
-
-/* Bytes that can't be loaded: what has been made of them goes, and why. */
-static int sampi_load_failed(sampi_io *io)
-{
-    while (io->copies) {
-        sampi_matcher *copy = (sampi_matcher *)io->copies;
-        io->copies = copy->behind;
-        sampi_matcher_free(copy);
-    }
-    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* the tokens that were too much may have been damaged */
-    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
-    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
@@ -29191,12 +29280,12 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
    rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
    size. */
 
-/* The members that are on, but for softmax, which changes nothing but at the end, and a grammar that is in the mask.
+/* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
    -1: not to be done here. */
 static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
 {
     int all = sampi_members(s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_grammar(s);
+    const sampi_sampler *done = sampi_first_mask(s);
     sampi_sampler *last = NULL;
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
@@ -29257,7 +29346,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TOP_P_DECAY:
 #endif
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
+        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
         case SAMPI_N_KINDS: break;
     }
     return SAMP_E_UNSUPPORTED;
@@ -29502,9 +29591,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     job.s = row->s = s;
     job.n = shard->n_vocab;
     sampi_moves(s);
-#ifdef SAMPLING_GRAMMAR_DECLARED
-    status = sampi_grammar_job(&job);
-#endif
+    sampi_sampler *first = sampi_first_mask(s);
+    if (first) status = sampi_mask_job(&job, first);
     const samp_logprobs *lp = row->logprobs;
     if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
     if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))

@@ -4783,7 +4783,7 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_CASE_CONSTRAINT
         case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
         case SAMPI_CHAIN:  /* its members are what runs */
-        case SAMPI_CUSTOM:
+        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
         case SAMPI_N_KINDS: break;
     }
     return mapping;
@@ -4967,9 +4967,9 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
         return;
     }
     const sampi_sampler *stops = r->list[r->n_device];
-    r->why = sampi_is_grammar(stops)  ? "a grammar"
-             : sampi_is_custom(stops) ? "a sampler of your own"
-                                      : "not on the device";
+    r->why = sampi_traits_of(stops->kind)->hooks->mask ? "a grammar"
+             : sampi_is_custom(stops)                  ? "a sampler of your own"
+                                                       : "not on the device";
     const int user = sampi_gpu_users_before(r);
     /* not as a whole: so without its users' samplers */
     if (user) r->n_device = user - 1;

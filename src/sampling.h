@@ -220,8 +220,6 @@ extern "C" {
 #include "core/record.h"
 #include "core/fields.h"
 #include "core/owners.h"
-#include "grammar/declared.h"
-#include "constraints/declared.h"
 #include "core/making.h"
 #include "core/windows.h"
 #include "core/streams.h"
@@ -290,6 +288,8 @@ extern "C" {
 #include "life/state.h"
 #include "life/state_fields.h"
 #include "life/state_kinds.h"
+#include "grammar/declared.h"
+#include "constraints/declared.h"
 #include "core/kinds.h"
 
 #ifndef SAMP_NO_OPERATOR

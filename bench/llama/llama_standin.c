@@ -571,7 +571,7 @@ static void our_apply(llama_sampler *s, samp_token_data_array *cur)
     record *r = record_of(s);
     int64_t start = now(r);
     int status = SAMP_OK;
-    if (sampi_is_grammar((const sampi_sampler *)r->samp))
+    if (((const sampi_sampler *)r->samp)->kind == SAMPI_GRAMMAR)
         apply_grammar(r->samp, cur);
     else
         status = samp_apply(r->samp, cur);

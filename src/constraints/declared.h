@@ -1,8 +1,6 @@
-/* ---- what the core asks of constraints, whose rooms come later ----
-   The hooks that the row of constraints names in the table of kinds (core/kinds.h). Without SAMPLING_CONSTRAINTS there
-   are none. */
+/* ---- what the table of kinds names of constraints, whose rooms come later ----
+   The hooks and functions of their two rows (core/kinds.h). Without SAMPLING_CONSTRAINTS there are none. */
 
-/* What the row of constraints names (>>constraints). */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token);

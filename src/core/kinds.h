@@ -4,40 +4,72 @@
    initialisers. */
 
 /* clang-format off */
-/*                                               prepare  build  settings  accept  reset  state  take_over  past */
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+/* From clone to kept: its bytes are all of it, and it masks no row. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+/*  prepare, build, settings,
+    accept, reset, state, take_over, past,
+    clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_prepare, NULL, NULL,
     sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past
+    sampi_penalties_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
+    SAMPI_BYTES_ONLY
 };
-static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
+    NULL, NULL, NULL,
+    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past
+    sampi_adaptive_p_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
+    NULL, NULL, sampi_chain_settings,
+    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
+    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
 };
+static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
+    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+};
+#ifdef SAMPLING_GRAMMAR_DECLARED
+static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
+    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, sampi_grammar_state, NULL, NULL,
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+};
+#endif
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
     NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past
+    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
+    SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings, sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL,
-    sampi_decay_past
+    NULL, sampi_decay_build, sampi_decay_settings,
+    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
+    SAMPI_BYTES_ONLY
 };
 #endif
 /* clang-format on */

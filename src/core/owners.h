@@ -8,9 +8,10 @@ static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr
 /* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
+/* What has no apply in the table: whoever walks through samplers asks these before it looks one up. Custom is what
+   works by its interface: the user's samplers, and those of parts that are made like them. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
+static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work

@@ -28,6 +28,19 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #endif
 /* clang-format on */
 
+/* clang-format off */
+#ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
+#define SAMPI_GRAMMAR_KINDS(X) \
+    X(GRAMMAR, "custom", 0, 0, "", \
+      SAMPI_BY_INTERFACE, false, &SAMPI_GRAMMAR_HOOKS, \
+      NULL, NULL, NULL, NULL)
+#define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
+#else
+#define SAMPI_GRAMMAR_KINDS(X)
+#define SAMPI_CASE_GRAMMAR
+#endif
+/* clang-format on */
+
 /* ---- the table of samplers ----
 
    One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
@@ -56,12 +69,10 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
 #define SAMPI_CASE_DECAY case SAMPI_TOP_P_DECAY:
-#define sampi_is_constraint(s) ((s)->kind == SAMPI_CONSTRAINT)
 #else
 #define SAMPI_CONSTRAINT_KINDS(X)
 #define SAMPI_CASE_CONSTRAINT
 #define SAMPI_CASE_DECAY
-#define sampi_is_constraint(s) false
 #endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
@@ -153,8 +164,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
-      0, false, &SAMPI_NO_HOOKS, \
+      SAMPI_BY_INTERFACE, false, &SAMPI_CUSTOM_HOOKS, \
       NULL, NULL, NULL, NULL) \
+    SAMPI_GRAMMAR_KINDS(X) \
     SAMPI_CONSTRAINT_KINDS(X)
 /* clang-format on */
 
@@ -166,22 +178,26 @@ typedef enum sampi_kind {
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
 } sampi_kind;
-SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 32, "sets of kinds are the bits of a word");
+
+/* Sets of kinds are the bits of 64. */
+#define SAMPI_KIND_BIT(id) ((uint64_t)1 << SAMPI_##id)
+SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 64, "a set of kinds has a bit for each");
 
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
    the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
 enum {
-    SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
-    SAMPI_DROPS = 4,        /* masked tokens are removed */
-    SAMPI_SORTS = 8,        /* what it leaves is in order */
-    SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
-    SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_SELECTS = 1,        /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,        /* p stays as it was, and the order too unless SAMPI_SORTS */
+    SAMPI_DROPS = 4,          /* masked tokens are removed */
+    SAMPI_SORTS = 8,          /* what it leaves is in order */
+    SAMPI_TAKES_FLOOR = 16,   /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 32,    /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 64,    /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 128,        /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 256,      /* changes the logits of a few tokens, each by a rule */
+    SAMPI_MASKS_NONE = 512,   /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024,    /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_BY_INTERFACE = 2048 /* has no apply in the table: the functions of its interface do the work */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -195,7 +211,14 @@ enum {
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
                 only the chain's samp_prev tells what was accepted
      past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
-                (>>rollback); called if the sampler is on */
+                (>>rollback); called if the sampler is on
+     clone      a copy of what has memory of its own, or NULL: no memory. Without this hook the bytes are copied
+     free       that memory goes; the record is freed by the caller
+     mask       it stands first, and the sampler `chain` that it is in draws from a row of *n tokens: *bits are the
+                tokens that may be chosen, which the caller may change until the next call; NULL: all. *n may become
+                less. What has this hook masks tokens, so it must not stand behind what selects
+     ready      it will be asked by its interface to take n tokens back: after this that can't fail
+     kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
 typedef struct sampi_hooks {
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
@@ -205,6 +228,11 @@ typedef struct sampi_hooks {
     void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
     void (*past)(sampi_sampler *, sampi_record *);
+    samp_sampler *(*clone)(const sampi_sampler *);
+    void (*free)(sampi_sampler *);
+    int (*mask)(sampi_sampler *, const sampi_sampler *chain, size_t *n, uint32_t **bits);
+    int (*ready)(sampi_sampler *, int32_t n);
+    int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */

@@ -31,7 +31,7 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_CASE_CONSTRAINT
         case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
         case SAMPI_CHAIN:  /* its members are what runs */
-        case SAMPI_CUSTOM:
+        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
         case SAMPI_N_KINDS: break;
     }
     return mapping;

@@ -1,9 +1,27 @@
-/* ---- grammars: what the core asks ----
-   A grammar is a custom sampler of which the core knows more: it may mask the row before the rest of its chain takes
-   the fast path (sampi_grammar_job), it tells how far it can go back, and its state is saved as the tokens so far,
-   which are read again when it is loaded. */
+/* ---- grammars: the hooks of their row in the table of kinds ----
+   A grammar works by its interface, as a custom sampler does, and does more: it may mask the row before the rest of its
+   chain takes the fast path, it tells how far it can go back, and its state is saved as the tokens so far, which are
+   read again when it is loaded. */
 
-static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+/* With a matcher of its own, or with the error that it carries. */
+static samp_sampler *sampi_grammar_clone(const sampi_sampler *s)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
+    sampi_matcher *m = s->status ? NULL : sampi_matcher_copy((const sampi_matcher *)s->base.ctx);
+    if (!m && !s->status) return NULL;
+    sampi_require(&t, !s->status, s->status, s->field);
+    if (m) t.base.iface = sampi_grammar_iface();
+    t.base.ctx = m;
+    samp_sampler *copy = sampi_new(&t);
+    if (!copy) sampi_matcher_free(m);
+    return sampi_clone_outside((sampi_sampler *)copy, s);
+}
+
+/* One that carries an error has no matcher. */
+static void sampi_grammar_free(sampi_sampler *s)
+{
+    if (!s->status) sampi_matcher_free((sampi_matcher *)s->base.ctx);
+}
 
 /* Room for going back n tokens, so that it can't fail. SAMP_E_RANGE: it does not know the place. */
 static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
@@ -15,32 +33,15 @@ static int sampi_grammar_ready(sampi_sampler *s, int32_t n)
 /* How many tokens it can take back. */
 static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
-/* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
-static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
+/* The mask of a row of *n tokens; while it waits for its trigger, none, or that of tokens of a draft. */
+static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits)
 {
-    while (sampi_is_chain(s)) {
-        int32_t i = 0;
-        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
-        if (i == s->u.chain.n) return NULL;
-        s = s->u.chain.item[i];
-    }
-    return sampi_is_grammar(s) ? s : NULL;
-}
-
-/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined
-   with its own. */
-static int sampi_grammar_job(sampi_job *job)
-{
-    sampi_sampler *s = sampi_first_grammar(job->s);
-    if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
-    int status = sampi_within_vocabulary(m, job->s, &job->n);
+    int status = sampi_within_vocabulary(m, chain, n);
     const int refuses = status ? status : sampi_refuses_drafted(m, s->draft);
     if (refuses < 0 || (m->lazy.waiting && !refuses)) return refuses;
-    status = refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
-    for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
-    job->mask = m->bits;
-    return status;
+    *bits = m->bits;
+    return refuses ? (int)SAMP_OK : samp_grammar_mask(&s->base, m->bits);
 }
 
 /* Into the fingerprint: the grammar, its triggers, and the vocabulary. */
@@ -65,13 +66,22 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
+/* The copies of a load that has failed. */
+static void sampi_grammar_unmake(void *made)
+{
+    for (sampi_matcher *copy = (sampi_matcher *)made, *next; copy; copy = next) {
+        next = copy->behind;
+        sampi_matcher_free(copy);
+    }
+}
+
 /* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
    so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->copies, **end = &copy;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->made, **end = &copy;
     if (io->mode == SAMPI_READ) { /* the copies are in the order in which they were checked */
-        io->copies = copy->behind;
+        io->made = copy->behind;
         io->at += 4 + 4 * (size_t)copy->history.n;
         s->base.ctx = copy;
         sampi_matcher_free(m);
@@ -83,7 +93,8 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (io->mode == SAMPI_WRITE || io->bad) return;
     while (*end) end = &(*end)->behind;
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
-    io->copies = copy;
+    io->made = copy;
+    io->unmake = sampi_grammar_unmake;
     if (fresh) fresh->held.most = m->held.most <= SIZE_MAX / 2 ? 2 * m->held.most : SIZE_MAX; /* arrays grow anew */
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
@@ -92,18 +103,4 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     }
     if (fresh) fresh->held.most = m->held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
-}
-
-/* Bytes that can't be loaded: what has been made of them goes, and why. */
-static int sampi_load_failed(sampi_io *io)
-{
-    while (io->copies) {
-        sampi_matcher *copy = (sampi_matcher *)io->copies;
-        io->copies = copy->behind;
-        sampi_matcher_free(copy);
-    }
-    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
-    uint64_t sum = 0; /* the tokens that were too much may have been damaged */
-    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
-    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
 }

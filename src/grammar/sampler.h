@@ -22,7 +22,6 @@ static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
     return sampi_matcher_back((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
-static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
 
 /* Does a grammar that waits refuse a token of the row's draft, since it is the trigger and goes on as it must not? 1:
    then m->bits is the mask of all other tokens; 0; or a status. No draft: row is NULL. */
@@ -64,32 +63,19 @@ static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static samp_sampler *sampi_grammar_clone(const samp_sampler *s);
 static const samp_sampler_i *sampi_grammar_iface(void)
 {
-    static const samp_sampler_i iface = { sampi_grammar_name,
-                                          sampi_grammar_accept,
-                                          sampi_grammar_apply,
-                                          sampi_grammar_reset,
-                                          sampi_grammar_clone,
-                                          sampi_grammar_free,
-                                          NULL,
-                                          sampi_grammar_rollback };
+    static const samp_sampler_i iface = {
+        sampi_grammar_name,    sampi_grammar_accept, sampi_grammar_apply, sampi_grammar_reset, samp_clone, NULL, NULL,
+        sampi_grammar_rollback
+    };
     return &iface;
-}
-
-static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
-{
-    sampi_matcher *m = sampi_matcher_copy((const sampi_matcher *)s->ctx);
-    samp_sampler *copy = m ? samp_init_custom(sampi_grammar_iface(), m) : NULL;
-    if (!copy) sampi_matcher_free(m);
-    return copy;
 }
 
 /* With the triggers of a lazy grammar, which are used up, or NULL. */
 static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
@@ -124,7 +110,7 @@ static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, cons
     if (!status) return sampi_grammar_init(index, grammar, &lazy);
     sampi_lazy_free(&lazy);
     if (status == SAMP_E_NOMEM) return NULL;
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_GRAMMAR);
     sampi_require(&t, false, status, field);
     return sampi_new(&t);
 }
@@ -147,8 +133,7 @@ SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *i
 static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
 {
     *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
-    if (!*status && (s->iface != sampi_grammar_iface() || !sampi_is_custom((const sampi_sampler *)s)))
-        *status = SAMP_E_UNSUPPORTED;
+    if (!*status && ((const sampi_sampler *)s)->kind != SAMPI_GRAMMAR) *status = SAMP_E_UNSUPPORTED;
     return *status ? NULL : (sampi_matcher *)s->ctx;
 }
 

@@ -6,6 +6,18 @@
    member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
    it back; accepting tells custom samplers first, since only they can refuse. */
 
+/* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
+static sampi_sampler *sampi_first_mask(sampi_sampler *s)
+{
+    while (sampi_is_chain(s)) {
+        int32_t i = 0;
+        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
+        if (i == s->u.chain.n) return NULL;
+        s = s->u.chain.item[i];
+    }
+    return sampi_traits_of(s->kind)->hooks->mask ? s : NULL;
+}
+
 /* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
    draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
    did, so that the position depends on the settings alone. */
@@ -240,18 +252,25 @@ SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
-/* The user's free gets a whole sampler, so it is called first. A built-in iface has none: parts lie in the block,
-   and a chain's members and arrays are freed here. */
+static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
+{
+    for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
+    SAMP_FREE(s->u.chain.item);
+    SAMP_FREE(s->u.chain.prev);
+}
+
+/* The user's. */
+static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
+{
+    if (s->base.iface->free) s->base.iface->free(&s->base);
+}
+
+/* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return;
-    if (s->base.iface->free) s->base.iface->free(sampler);
-    if (sampi_is_chain(s)) {
-        for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
-        SAMP_FREE(s->u.chain.item);
-        SAMP_FREE(s->u.chain.prev);
-    }
+    if (sampi_traits_of(s->kind)->hooks->free) sampi_traits_of(s->kind)->hooks->free(s);
     SAMP_FREE(s->work.block);
     SAMP_FREE(s->past.who);
     SAMP_FREE(s);

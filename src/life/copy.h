@@ -1,6 +1,17 @@
 /* ---- copying ----
-   samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
-   is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+   By the hook of its kind: a custom sampler by the user, a chain by its members; all others by their bytes. A clone is
+   nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+
+/* What the chain had set it to, for a copy whose state somebody else has copied. */
+static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
+{
+    if (!copy) return NULL;
+    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->perf = s->perf;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
+}
 
 /* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
    else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
@@ -13,13 +24,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
-    sampi_sampler *copy = (sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t));
-    if (!copy) return NULL;
-    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
-    copy->position = s->position;
-    copy->perf = s->perf;
-    copy->past.depth = s->past.depth;
-    return &copy->base;
+    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
 }
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
@@ -71,9 +76,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return NULL;
-    samp_sampler *copy = sampi_is_custom(s)  ? sampi_clone_custom(s)
-                         : sampi_is_chain(s) ? sampi_clone_chain(s)
-                                             : sampi_clone_bytes(s);
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    samp_sampler *copy = hooks->clone ? hooks->clone(s) : sampi_clone_bytes(s);
     if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
     samp_free(copy);
     return NULL;

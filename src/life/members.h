@@ -45,7 +45,7 @@ static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
         word = sampi_last_word(s->u.chain.item[i], rng);
     if (sampi_is_chain(s) || s->off || s->status) return word;
-    if (sampi_is_custom(s)) return sampi_is_grammar(s) ? 0 : -1;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
     if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
     return rng == SAMP_RNG_PHILOX ? 0 : -1;
 }

@@ -218,12 +218,12 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* What custom samplers do for a rollback, one after the other: only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK,     /* nothing is done yet: can each of them, as far as that can be known? Grammars get ready, */
-    SAMPI_BACK_USERS,   /* those of the user's go back, which answer only by doing it, */
-    SAMPI_BACK_GRAMMARS /* and then grammars, which can't fail any more */
+    SAMPI_BACK_ASK, /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
+    SAMPI_BACK_DO,  /* the others go back, which answer only by doing it, */
+    SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
 } sampi_back;
 
-/* Calls the samplers of s in order until one refuses. *n_back counts those of the user's that have gone back. */
+/* Calls the samplers of s in order until one refuses. *n_back counts those that have gone back. */
 static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_back round, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -232,21 +232,22 @@ static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, sampi_b
         status = sampi_rollback_custom(s->u.chain.item[i], n, round, n_back);
     if (!sampi_is_custom(s)) return status;
     if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
-    if (round == SAMPI_BACK_ASK) return sampi_is_grammar(s) ? sampi_grammar_ready(s, n) : SAMP_OK;
-    if (sampi_is_grammar(s) != (round == SAMPI_BACK_GRAMMARS)) return SAMP_OK;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (round == SAMPI_BACK_ASK) return hooks->ready ? hooks->ready(s, n) : SAMP_OK;
+    if ((hooks->ready != NULL) != (round == SAMPI_BACK_READY)) return SAMP_OK;
     status = sampi_user_status(iface->rollback(&s->base, n));
     *n_back += !status;
     return status;
 }
 
-/* The first n_back of the user's samplers have gone back, and the next one has refused: they are told again of the
-   last n tokens of `chain`. */
+/* The first n_back of those that answer by doing it have gone back, and the next one has refused: they are told again
+   of the last n tokens of `chain`. */
 static SAMPI_COLD void sampi_rollback_undo(sampi_sampler *s, const sampi_sampler *chain, int32_t n, int32_t *n_back)
 {
     const samp_sampler_i *iface = s->base.iface;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         sampi_rollback_undo(s->u.chain.item[i], chain, n, n_back);
-    if (!sampi_is_custom(s) || sampi_is_grammar(s) || !iface->rollback || --*n_back < 0) return;
+    if (!sampi_is_custom(s) || sampi_traits_of(s->kind)->hooks->ready || !iface->rollback || --*n_back < 0) return;
     for (int32_t back = n; back-- > 0 && iface->accept;)
         (void)iface->accept(&s->base, sampi_ring_at(&chain->u.chain.ring, chain->u.chain.prev, (uint32_t)back));
 }
@@ -257,8 +258,8 @@ static SAMPI_COLD int sampi_rollback_customs(sampi_sampler *s, int32_t n)
 {
     int32_t n_back = 0;
     int status = sampi_rollback_custom(s, n, SAMPI_BACK_ASK, &n_back);
-    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_USERS, &n_back);
-    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_GRAMMARS, &n_back);
+    if (!status) status = sampi_rollback_custom(s, n, SAMPI_BACK_DO, &n_back);
+    if (!status) return sampi_rollback_custom(s, n, SAMPI_BACK_READY, &n_back);
     if (n_back && s->u.chain.ring.size >= (uint32_t)n) sampi_rollback_undo(s, s, n, &n_back);
     return status;
 }
@@ -269,7 +270,8 @@ static SAMPI_COLD int32_t sampi_custom_depth(const sampi_sampler *s, int32_t n)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) n = sampi_custom_depth(s->u.chain.item[i], n);
     if (!sampi_is_custom(s)) return n;
     if (!s->base.iface->rollback) return s->base.iface->accept ? 0 : n;
-    return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? sampi_grammar_kept(s) : n;
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    return hooks->kept && hooks->kept(s) < n ? hooks->kept(s) : n;
 }
 
 SAMP_API SAMPI_COLD int32_t samp_rollback_depth(const samp_sampler *sampler)

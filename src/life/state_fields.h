@@ -9,8 +9,9 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory, 4: of a grammar's limits */
-    void *copies; /* sampi_matcher: what a load's grammars become */
+    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
+    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
+    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
 };
 
 /* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant

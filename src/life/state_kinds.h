@@ -68,7 +68,7 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return !sampi_is_custom(s) || !s->base.ctx || sampi_is_grammar(s);
+    return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
@@ -82,7 +82,6 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
-    if (sampi_is_grammar(s)) sampi_grammar_settings(s, hash);
 }
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
@@ -93,7 +92,6 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     sampi_io_u64(io, &s->position);
     if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
     if (traits->hooks->state) traits->hooks->state(s, io);
-    if (sampi_is_grammar(s)) sampi_grammar_state(s, io);
 }
 
 /* Walks over all settings: once for each save and each load. */
@@ -125,7 +123,7 @@ static int sampi_state_status(const samp_sampler *s)
 /* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
-    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL };
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL, NULL };
     if (sampi_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
     return io.at + 8;
@@ -134,7 +132,7 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 /* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL };
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
@@ -143,11 +141,21 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
     return SAMP_OK;
 }
 
+/* Bytes that can't be loaded: what has been made of them goes, and why. */
+static SAMPI_COLD int sampi_load_failed(sampi_io *io)
+{
+    if (io->made) io->unmake(io->made);
+    if (io->bad != 4) return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
+    uint64_t sum = 0; /* what was too much may have been damaged */
+    for (size_t i = 0; i < 8; i++) sum |= (uint64_t)io->from[io->size - 8 + i] << 8 * i;
+    return sum == sampi_checksum(io->from, io->size - 8) ? SAMP_E_FULL : SAMP_E_FORMAT;
+}
+
 /* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
    through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL };
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);

@@ -30,7 +30,7 @@ static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
     plan->n_members = sampi_members(s, plan->member, 0);
     plan->n = 0;
     plan->whole = false;
-    const sampi_sampler *done = sampi_first_grammar(s); /* it is in the row's mask */
+    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
     for (int i = 0; i < plan->n_members; i++) {
         sampi_sampler *member = plan->member[i];
         if (member->off || member == done) continue;
@@ -126,12 +126,13 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
-                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
-    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
-                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
-                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
-    const uint32_t kind = 1u << member->kind;
+    const uint64_t scaled = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
+                            SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(ADAPTIVE_P);
+    const uint64_t by_order = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
+                              SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TEMP) | SAMPI_KIND_BIT(TEMP_EXT) |
+                              SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(MIROSTAT) |
+                              SAMPI_KIND_BIT(MIROSTAT_V2);
+    const uint64_t kind = (uint64_t)1 << member->kind;
     bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
     if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
     if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
@@ -170,7 +171,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     bool by_steps = false;
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
-    const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
+    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
         bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);

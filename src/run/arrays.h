@@ -22,7 +22,8 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
     }
     if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
     if (s->off) return 0;
-    if (s->kind == SAMPI_LOGIT_BIAS || sampi_is_constraint(s)) return -1; /* may end in an error */
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
     return sampi_sets_p(s);
 }
 

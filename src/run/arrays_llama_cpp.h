@@ -266,7 +266,7 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
 /* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const unsigned kinds = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY;
+    const uint64_t kinds = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY);
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
     return !s->off && is_dense && kinds >> s->kind & 1;
 }

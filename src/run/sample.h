@@ -83,25 +83,45 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
 }
 
+/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
+   becomes that sampler's, joined with its own. */
+static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
+{
+    uint32_t *bits = NULL;
+    int status = sampi_traits_of(first->kind)->hooks->mask(first, job->s, &job->n, &bits);
+    if (status || !bits) return status;
+    for (size_t i = 0; job->mask && i < (job->n + 31) / 32; i++) bits[i] &= job->mask[i];
+    job->mask = bits;
+    return SAMP_OK;
+}
+
 /* A token by either way, or a negative status. */
-static samp_token sampi_draw_any(const sampi_job *job)
+static samp_token sampi_draw_job(const sampi_job *job)
 {
     samp_token token = -1;
-#ifdef SAMPLING_GRAMMAR_DECLARED
-    sampi_job masked = *job;
-    sampi_row row; /* of log-probabilities, whose raw ones are of all logits */
-    int refused = sampi_grammar_job(&masked);
-    if (!refused && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        refused = sampi_open_row(&row, job);
-    if (refused) return refused;
-    job = &masked;
-#endif
     int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
         job->s->perf.n_steps++;
         status = sampi_draw_by_steps(job, &token);
     }
     return status ? status : token;
+}
+
+/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
+static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
+{
+    sampi_job masked = *job;
+    sampi_row row;
+    int status = sampi_mask_job(&masked, first);
+    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        status = sampi_open_row(&row, job);
+    return status ? status : sampi_draw_job(&masked);
+}
+
+static samp_token sampi_draw_any(const sampi_job *job)
+{
+    sampi_sampler *first = sampi_first_mask(job->s);
+    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
 }
 
 /* Of the logits as given: the row is opened anew, as the draw has used up the first one. */

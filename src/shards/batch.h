@@ -93,9 +93,8 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     job.s = row->s = s;
     job.n = shard->n_vocab;
     sampi_moves(s);
-#ifdef SAMPLING_GRAMMAR_DECLARED
-    status = sampi_grammar_job(&job);
-#endif
+    sampi_sampler *first = sampi_first_mask(s);
+    if (first) status = sampi_mask_job(&job, first);
     const samp_logprobs *lp = row->logprobs;
     if (!status && lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) status = SAMP_E_RANGE;
     if (!status && lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))

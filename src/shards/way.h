@@ -3,12 +3,12 @@
    rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
    size. */
 
-/* The members that are on, but for softmax, which changes nothing but at the end, and a grammar that is in the mask.
+/* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
    -1: not to be done here. */
 static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
 {
     int all = sampi_members(s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_grammar(s);
+    const sampi_sampler *done = sampi_first_mask(s);
     sampi_sampler *last = NULL;
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
@@ -69,7 +69,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TOP_P_DECAY:
 #endif
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
+        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
         case SAMPI_N_KINDS: break;
     }
     return SAMP_E_UNSUPPORTED;

@@ -632,7 +632,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
 #endif
         case SAMPI_DIST:
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
+        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
         case SAMPI_N_KINDS: break;
     }
     return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));
@@ -929,7 +929,7 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-    if (sampi_is_constraint(x) && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0) return false; /* up to sum */
+    if (x->kind == SAMPI_CONSTRAINT && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0) return false; /* up to sum */
     if (x->kind == SAMPI_TOP_P_DECAY && bits_of(x->u.decay.p) != bits_of(y->u.decay.p)) return false;
 #endif
     if (sampi_has_mt(x) && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;

@@ -254,7 +254,7 @@ static bool has_foreign(const samp_sampler *s)
     if (kind == SAMPI_TOP_H || kind == SAMPI_MIN_K || kind == SAMPI_LOG_SOFTMAX || kind == SAMPI_TOP_P_DECAY)
         return true;
     if (kind == SAMPI_TOP_K && ((const sampi_sampler *)s)->u.top_k.ties) return true;
-    if (kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
+    if (kind == SAMPI_CUSTOM) return true;
     for (int32_t i = 0; i < samp_chain_n(s); i++)
         if (has_foreign(samp_chain_get(s, i))) return true;
     return false;

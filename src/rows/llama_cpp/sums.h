@@ -181,8 +181,9 @@ static bool sampi_is_full(const sampi_row *row)
 /* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
-    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
-                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint64_t sorts = SAMPI_KIND_BIT(TAIL_FREE) | SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TOP_A) |
+                           SAMPI_KIND_BIT(XTC) | SAMPI_KIND_BIT(SOFTMAX) | SAMPI_KIND_BIT(MIROSTAT) |
+                           SAMPI_KIND_BIT(MIROSTAT_V2);
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
