@@ -89,7 +89,7 @@ static void say_name(source *s, const sampi_peer *peer)
 {
     size_t n = 0;
     while (peer->fields[n].name || peer->fields[n].param) n++;
-    n = (size_t)below(s, n + 2);
+    n = (size_t)below(s, n + 1); /* the last one is none: a name that is skipped */
     if (peer->fields[n].name && below(s, 16) > 0)
         say(peer->fields[n].name, strlen(peer->fields[n].name));
     else if (below(s, 4) > 0)
