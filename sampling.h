@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7377 samplers/llama_cpp/temperature.h 17942 grammar/gbnf.h
-     256 api/config.h                     7439 samplers/llama_cpp/selection.h  18234 grammar/regex.h
-     286 api/types.h                      7580 samplers/infill.h               18631 grammar/grammars.h
-     534 api/missing.h                    7663 config/describe.h               18693 grammar/vocabulary.h
-     548 api/sample.h                     7844 config/params.h                 19161 grammar/triggers.h
-     635 api/chains.h                     7916 config/constructors.h           19486 grammar/matcher.h
-     883 api/samplers.h                   8126 config/from_params.h            19716 grammar/derivatives.h
-    1136 api/gumbel.h                     8197 config/orders.h                 20231 grammar/states.h
-    1156 api/operator.h                   8428 config/numbers.h                20386 grammar/items.h
-    1205 api/kv.h                         8565 config/set.h                    20512 grammar/masks.h
-    1383 api/llama_cpp.h                  8713 config/tell.h                   20707 grammar/runs.h
-    1423 api/text_error.h                 8844 config/settings.h               20879 grammar/entries.h
-    1439 api/grammar.h                    8953 life/rollback.h                 21256 grammar/accepting.h
-    1600 api/shards.h                     9260 life/chain.h                    21592 grammar/waiting.h
-    1694 api/peers.h                      9547 life/members.h                  21718 grammar/history.h
-    1761 api/drafts.h                     9673 life/update.h                   21844 grammar/room.h
-    1858 api/constraints.h                9934 life/copy.h                     22081 grammar/sampler.h
-    2028 api/parts.h                     10122 rows/row.h                      22343 grammar/hooks.h
-    2065 base/switches.h                 10390 rows/pieces.h                   22454 schema/head.h
-    2315 base/random.h                   10483 rows/thresholds.h               22620 schema/errors.h
-    2406 base/exact.h                    10589 rows/compact.h                  22722 schema/collections.h
-    2616 base/bits128.h                  10771 rows/sums.h                     22745 schema/references.h
-    2694 base/elements.h                 10919 rows/changes.h                  23017 schema/strings.h
-    2827 kernels/contract.h              11004 rows/cuts.h                     23079 schema/numbers.h
-    2969 kernels/scalar.h                11434 rows/typical.h                  23345 schema/sets.h
-    3171 kernels/sets.h                  11746 rows/tail_free.h                23491 schema/formats.h
-    3218 kernels/vectors.h               11822 rows/selecting.h                23687 schema/scalars.h
-    3333 kernels/avx512.h                11954 rows/mirostat.h                 23978 schema/goals.h
-    3415 kernels/avx2.h                  12035 rows/llama_cpp/sums.h           24195 schema/alternatives.h
-    3476 kernels/sse2.h                  12373 rows/llama_cpp/samplers.h       24673 schema/objects.h
-    3492 kernels/neon.h                  12849 rows/plan.h                     25185 schema/arrays.h
-    3513 kernels/wasm.h                  12867 rows/logprobs.h                 25440 schema/whole.h
-    3527 kernels/generic.h               12953 rows/draw.h                     25612 peers/tables.h
-    3545 kernels/shared.h                13197 run/sample.h                    25917 peers/values.h
-    3666 kernels/passes.h                13379 run/apply.h                     26328 peers/llama_server.h
-    4317 kernels/check.h                 13462 run/writing.h                   26396 peers/fields.h
-    4338 kernels/dispatch.h              13591 run/arrays.h                    26556 peers/requests.h
-    4529 core/array.h                    13715 run/arrays_llama_cpp.h          26680 shards/head.h
-    4837 core/table.h                    14010 run/verify.h                    26800 shards/bytes.h
-    5092 core/record.h                   14103 run/batch.h                     26897 shards/merging.h
-    5306 core/fields.h                   14255 life/state.h                    27174 shards/row.h
-    5477 core/owners.h                   14335 life/state_fields.h             27290 shards/answers.h
-    5537 core/making.h                   14430 life/state_kinds.h              27840 shards/logprobs.h
-    5642 core/windows.h                  14603 grammar/declared.h              27978 shards/told.h
-    5742 core/streams.h                  14617 constraints/declared.h          28116 shards/steps.h
-    5780 samplers/logit_bias.h           14637 core/kinds.h                    28312 shards/prefix.h
-    5818 samplers/penalties.h            14727 operator/weights.h              28904 shards/cuts.h
-    5874 samplers/dry.h                  14814 operator/search.h               29125 shards/draws.h
-    6193 samplers/top_n_sigma.h          14952 operator/run.h                  29277 shards/way.h
-    6277 samplers/tail_free.h            15119 kv/cells.h                      29421 shards/memory.h
-    6353 samplers/typical_top_p.h        15156 kv/making.h                     29498 shards/batch.h
-    6388 samplers/min_p.h                15381 kv/slot.h                       29930 drafts/head.h
-    6401 samplers/top_a.h                15520 kv/sequences.h                  29986 drafts/block.h
-    6454 samplers/top_h_min_k.h          15654 kv/data.h                       30175 drafts/tree.h
-    6524 samplers/xtc.h                  15777 kv/update.h                     30298 drafts/relaxed.h
-    6560 samplers/temperature.h          15902 kv/state.h                      30376 drafts/hooks.h
-    6624 samplers/smoothing.h            16113 llama_cpp/functions.h           30409 constraints/automaton.h
-    6677 drafts/declared.h               16180 llama_cpp/object.h              30498 constraints/making.h
-    6693 samplers/selection.h            16233 llama_cpp/vocabulary.h          30711 constraints/sampler.h
-    6725 samplers/choose.h               16309 text/reading.h                  30803 constraints/constructors.h
-    6788 samplers/ratio.h                16416 text/strings.h                  31068 constraints/accepting.h
-    6866 samplers/draw.h                 16508 text/values.h                   31314 constraints/drawing.h
-    6922 samplers/gumbel.h               16663 text/documents.h                31499 constraints/told.h
-    6985 samplers/mirostat.h             16738 grammar/head.h                  31559 constraints/top_p_decay.h
-    7085 samplers/adaptive_p.h           16772 grammar/tree.h                  31613 constraints/accessors.h
-    7160 samplers/llama_cpp/head.h       17566 grammar/finishing.h             31652 base/restore.h
-    7237 samplers/llama_cpp/truncation.h 17857 grammar/reading.h               31665 api/license.h
+       2 api/opening.h                    7377 samplers/llama_cpp/temperature.h 17940 grammar/gbnf.h
+     256 api/config.h                     7439 samplers/llama_cpp/selection.h  18232 grammar/regex.h
+     286 api/types.h                      7580 samplers/infill.h               18629 grammar/grammars.h
+     534 api/missing.h                    7663 config/describe.h               18691 grammar/vocabulary.h
+     548 api/sample.h                     7844 config/params.h                 19159 grammar/triggers.h
+     635 api/chains.h                     7916 config/constructors.h           19484 grammar/matcher.h
+     883 api/samplers.h                   8126 config/from_params.h            19714 grammar/derivatives.h
+    1136 api/gumbel.h                     8197 config/orders.h                 20229 grammar/states.h
+    1156 api/operator.h                   8428 config/numbers.h                20384 grammar/items.h
+    1205 api/kv.h                         8565 config/set.h                    20510 grammar/masks.h
+    1383 api/llama_cpp.h                  8713 config/tell.h                   20705 grammar/runs.h
+    1423 api/text_error.h                 8844 config/settings.h               20877 grammar/entries.h
+    1439 api/grammar.h                    8953 life/rollback.h                 21254 grammar/accepting.h
+    1600 api/shards.h                     9260 life/chain.h                    21590 grammar/waiting.h
+    1694 api/peers.h                      9547 life/members.h                  21716 grammar/history.h
+    1761 api/drafts.h                     9673 life/update.h                   21842 grammar/room.h
+    1858 api/constraints.h                9934 life/copy.h                     22079 grammar/sampler.h
+    2028 api/parts.h                     10122 rows/row.h                      22341 grammar/hooks.h
+    2065 base/switches.h                 10390 rows/pieces.h                   22452 schema/head.h
+    2315 base/random.h                   10483 rows/thresholds.h               22618 schema/errors.h
+    2406 base/exact.h                    10589 rows/compact.h                  22720 schema/collections.h
+    2616 base/bits128.h                  10771 rows/sums.h                     22743 schema/references.h
+    2694 base/elements.h                 10919 rows/changes.h                  23015 schema/strings.h
+    2827 kernels/contract.h              11004 rows/cuts.h                     23077 schema/numbers.h
+    2969 kernels/scalar.h                11434 rows/typical.h                  23343 schema/sets.h
+    3171 kernels/sets.h                  11746 rows/tail_free.h                23489 schema/formats.h
+    3218 kernels/vectors.h               11822 rows/selecting.h                23685 schema/scalars.h
+    3333 kernels/avx512.h                11954 rows/mirostat.h                 23976 schema/goals.h
+    3415 kernels/avx2.h                  12035 rows/llama_cpp/sums.h           24193 schema/alternatives.h
+    3476 kernels/sse2.h                  12373 rows/llama_cpp/samplers.h       24671 schema/objects.h
+    3492 kernels/neon.h                  12849 rows/plan.h                     25183 schema/arrays.h
+    3513 kernels/wasm.h                  12867 rows/logprobs.h                 25438 schema/whole.h
+    3527 kernels/generic.h               12953 rows/draw.h                     25610 peers/tables.h
+    3545 kernels/shared.h                13197 run/sample.h                    25915 peers/values.h
+    3666 kernels/passes.h                13379 run/apply.h                     26326 peers/llama_server.h
+    4317 kernels/check.h                 13462 run/writing.h                   26394 peers/fields.h
+    4338 kernels/dispatch.h              13591 run/arrays.h                    26554 peers/requests.h
+    4529 core/array.h                    13715 run/arrays_llama_cpp.h          26678 shards/head.h
+    4837 core/table.h                    14010 run/verify.h                    26798 shards/bytes.h
+    5092 core/record.h                   14103 run/batch.h                     26895 shards/merging.h
+    5306 core/fields.h                   14255 life/state.h                    27172 shards/row.h
+    5477 core/owners.h                   14346 life/state_fields.h             27288 shards/answers.h
+    5537 core/making.h                   14441 life/state_kinds.h              27838 shards/logprobs.h
+    5642 core/windows.h                  14601 grammar/declared.h              27976 shards/told.h
+    5742 core/streams.h                  14615 constraints/declared.h          28114 shards/steps.h
+    5780 samplers/logit_bias.h           14635 core/kinds.h                    28310 shards/prefix.h
+    5818 samplers/penalties.h            14725 operator/weights.h              28902 shards/cuts.h
+    5874 samplers/dry.h                  14812 operator/search.h               29123 shards/draws.h
+    6193 samplers/top_n_sigma.h          14950 operator/run.h                  29275 shards/way.h
+    6277 samplers/tail_free.h            15117 kv/cells.h                      29419 shards/memory.h
+    6353 samplers/typical_top_p.h        15154 kv/making.h                     29496 shards/batch.h
+    6388 samplers/min_p.h                15379 kv/slot.h                       29928 drafts/head.h
+    6401 samplers/top_a.h                15518 kv/sequences.h                  29984 drafts/block.h
+    6454 samplers/top_h_min_k.h          15652 kv/data.h                       30173 drafts/tree.h
+    6524 samplers/xtc.h                  15775 kv/update.h                     30296 drafts/relaxed.h
+    6560 samplers/temperature.h          15900 kv/state.h                      30374 drafts/hooks.h
+    6624 samplers/smoothing.h            16111 llama_cpp/functions.h           30407 constraints/automaton.h
+    6677 drafts/declared.h               16178 llama_cpp/object.h              30496 constraints/making.h
+    6693 samplers/selection.h            16231 llama_cpp/vocabulary.h          30709 constraints/sampler.h
+    6725 samplers/choose.h               16307 text/reading.h                  30801 constraints/constructors.h
+    6788 samplers/ratio.h                16414 text/strings.h                  31066 constraints/accepting.h
+    6866 samplers/draw.h                 16506 text/values.h                   31312 constraints/drawing.h
+    6922 samplers/gumbel.h               16661 text/documents.h                31497 constraints/told.h
+    6985 samplers/mirostat.h             16736 grammar/head.h                  31557 constraints/top_p_decay.h
+    7085 samplers/adaptive_p.h           16770 grammar/tree.h                  31611 constraints/accessors.h
+    7160 samplers/llama_cpp/head.h       17564 grammar/finishing.h             31650 base/restore.h
+    7237 samplers/llama_cpp/truncation.h 17855 grammar/reading.h               31663 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -14322,7 +14322,18 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
+   name stands for the kind, whose number may change. */
+static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_mix_text(hash, traits->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    sampi_mix_fields(hash, s);
+    if (traits->hooks->settings) traits->hooks->settings(s, hash);
+}
 
 /* Every member's settings, in order, and how many tokens prev may hold. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
@@ -14499,19 +14510,6 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
-}
-
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
-   name stands for the kind, whose number may change. */
-static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const sampi_traits *traits = sampi_traits_of(s->kind);
-    sampi_mix_text(hash, traits->name);
-    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
-    sampi_mix(hash, (uint64_t)s->rng);
-    sampi_mix(hash, s->seed);
-    sampi_mix_fields(hash, s);
-    if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,

@@ -67,7 +67,18 @@ static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash
         sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
 }
 
-static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
+   name stands for the kind, whose number may change. */
+static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_mix_text(hash, traits->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    sampi_mix_fields(hash, s);
+    if (traits->hooks->settings) traits->hooks->settings(s, hash);
+}
 
 /* Every member's settings, in order, and how many tokens prev may hold. */
 static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)

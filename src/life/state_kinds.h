@@ -71,19 +71,6 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx || sampi_traits_of(s->kind)->hooks->state;
 }
 
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
-   name stands for the kind, whose number may change. */
-static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const sampi_traits *traits = sampi_traits_of(s->kind);
-    sampi_mix_text(hash, traits->name);
-    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
-    sampi_mix(hash, (uint64_t)s->rng);
-    sampi_mix(hash, s->seed);
-    sampi_mix_fields(hash, s);
-    if (traits->hooks->settings) traits->hooks->settings(s, hash);
-}
-
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
    sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
 static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
