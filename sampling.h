@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7377 samplers/llama_cpp/temperature.h 17940 grammar/gbnf.h
-     256 api/config.h                     7439 samplers/llama_cpp/selection.h  18232 grammar/regex.h
-     286 api/types.h                      7580 samplers/infill.h               18629 grammar/grammars.h
-     534 api/missing.h                    7663 config/describe.h               18691 grammar/vocabulary.h
-     548 api/sample.h                     7844 config/params.h                 19159 grammar/triggers.h
-     635 api/chains.h                     7916 config/constructors.h           19484 grammar/matcher.h
-     883 api/samplers.h                   8126 config/from_params.h            19714 grammar/derivatives.h
-    1136 api/gumbel.h                     8197 config/orders.h                 20229 grammar/states.h
-    1156 api/operator.h                   8428 config/numbers.h                20384 grammar/items.h
-    1205 api/kv.h                         8565 config/set.h                    20510 grammar/masks.h
-    1383 api/llama_cpp.h                  8713 config/tell.h                   20705 grammar/runs.h
-    1423 api/text_error.h                 8844 config/settings.h               20877 grammar/entries.h
-    1439 api/grammar.h                    8953 life/rollback.h                 21254 grammar/accepting.h
-    1600 api/shards.h                     9260 life/chain.h                    21590 grammar/waiting.h
-    1694 api/peers.h                      9547 life/members.h                  21716 grammar/history.h
-    1761 api/drafts.h                     9673 life/update.h                   21842 grammar/room.h
-    1858 api/constraints.h                9934 life/copy.h                     22079 grammar/sampler.h
-    2028 api/parts.h                     10122 rows/row.h                      22341 grammar/hooks.h
-    2065 base/switches.h                 10390 rows/pieces.h                   22452 schema/head.h
-    2315 base/random.h                   10483 rows/thresholds.h               22618 schema/errors.h
-    2406 base/exact.h                    10589 rows/compact.h                  22720 schema/collections.h
-    2616 base/bits128.h                  10771 rows/sums.h                     22743 schema/references.h
-    2694 base/elements.h                 10919 rows/changes.h                  23015 schema/strings.h
-    2827 kernels/contract.h              11004 rows/cuts.h                     23077 schema/numbers.h
-    2969 kernels/scalar.h                11434 rows/typical.h                  23343 schema/sets.h
-    3171 kernels/sets.h                  11746 rows/tail_free.h                23489 schema/formats.h
-    3218 kernels/vectors.h               11822 rows/selecting.h                23685 schema/scalars.h
-    3333 kernels/avx512.h                11954 rows/mirostat.h                 23976 schema/goals.h
-    3415 kernels/avx2.h                  12035 rows/llama_cpp/sums.h           24193 schema/alternatives.h
-    3476 kernels/sse2.h                  12373 rows/llama_cpp/samplers.h       24671 schema/objects.h
-    3492 kernels/neon.h                  12849 rows/plan.h                     25183 schema/arrays.h
-    3513 kernels/wasm.h                  12867 rows/logprobs.h                 25438 schema/whole.h
-    3527 kernels/generic.h               12953 rows/draw.h                     25610 peers/tables.h
-    3545 kernels/shared.h                13197 run/sample.h                    25915 peers/values.h
-    3666 kernels/passes.h                13379 run/apply.h                     26326 peers/llama_server.h
-    4317 kernels/check.h                 13462 run/writing.h                   26394 peers/fields.h
-    4338 kernels/dispatch.h              13591 run/arrays.h                    26554 peers/requests.h
-    4529 core/array.h                    13715 run/arrays_llama_cpp.h          26678 shards/head.h
-    4837 core/table.h                    14010 run/verify.h                    26798 shards/bytes.h
-    5092 core/record.h                   14103 run/batch.h                     26895 shards/merging.h
-    5306 core/fields.h                   14255 life/state.h                    27172 shards/row.h
-    5477 core/owners.h                   14346 life/state_fields.h             27288 shards/answers.h
-    5537 core/making.h                   14441 life/state_kinds.h              27838 shards/logprobs.h
-    5642 core/windows.h                  14601 grammar/declared.h              27976 shards/told.h
-    5742 core/streams.h                  14615 constraints/declared.h          28114 shards/steps.h
-    5780 samplers/logit_bias.h           14635 core/kinds.h                    28310 shards/prefix.h
-    5818 samplers/penalties.h            14725 operator/weights.h              28902 shards/cuts.h
-    5874 samplers/dry.h                  14812 operator/search.h               29123 shards/draws.h
-    6193 samplers/top_n_sigma.h          14950 operator/run.h                  29275 shards/way.h
-    6277 samplers/tail_free.h            15117 kv/cells.h                      29419 shards/memory.h
-    6353 samplers/typical_top_p.h        15154 kv/making.h                     29496 shards/batch.h
-    6388 samplers/min_p.h                15379 kv/slot.h                       29928 drafts/head.h
-    6401 samplers/top_a.h                15518 kv/sequences.h                  29984 drafts/block.h
-    6454 samplers/top_h_min_k.h          15652 kv/data.h                       30173 drafts/tree.h
-    6524 samplers/xtc.h                  15775 kv/update.h                     30296 drafts/relaxed.h
-    6560 samplers/temperature.h          15900 kv/state.h                      30374 drafts/hooks.h
-    6624 samplers/smoothing.h            16111 llama_cpp/functions.h           30407 constraints/automaton.h
-    6677 drafts/declared.h               16178 llama_cpp/object.h              30496 constraints/making.h
-    6693 samplers/selection.h            16231 llama_cpp/vocabulary.h          30709 constraints/sampler.h
-    6725 samplers/choose.h               16307 text/reading.h                  30801 constraints/constructors.h
-    6788 samplers/ratio.h                16414 text/strings.h                  31066 constraints/accepting.h
-    6866 samplers/draw.h                 16506 text/values.h                   31312 constraints/drawing.h
-    6922 samplers/gumbel.h               16661 text/documents.h                31497 constraints/told.h
-    6985 samplers/mirostat.h             16736 grammar/head.h                  31557 constraints/top_p_decay.h
-    7085 samplers/adaptive_p.h           16770 grammar/tree.h                  31611 constraints/accessors.h
-    7160 samplers/llama_cpp/head.h       17564 grammar/finishing.h             31650 base/restore.h
-    7237 samplers/llama_cpp/truncation.h 17855 grammar/reading.h               31663 api/license.h
+       2 api/opening.h                    7383 samplers/llama_cpp/temperature.h 17938 grammar/gbnf.h
+     256 api/config.h                     7445 samplers/llama_cpp/selection.h  18230 grammar/regex.h
+     286 api/types.h                      7586 samplers/infill.h               18627 grammar/grammars.h
+     534 api/missing.h                    7669 config/describe.h               18689 grammar/vocabulary.h
+     548 api/sample.h                     7850 config/params.h                 19157 grammar/triggers.h
+     635 api/chains.h                     7922 config/constructors.h           19482 grammar/matcher.h
+     883 api/samplers.h                   8132 config/from_params.h            19712 grammar/derivatives.h
+    1136 api/gumbel.h                     8203 config/orders.h                 20227 grammar/states.h
+    1156 api/operator.h                   8434 config/numbers.h                20382 grammar/items.h
+    1205 api/kv.h                         8571 config/set.h                    20508 grammar/masks.h
+    1383 api/llama_cpp.h                  8719 config/tell.h                   20703 grammar/runs.h
+    1423 api/text_error.h                 8850 config/settings.h               20875 grammar/entries.h
+    1439 api/grammar.h                    8959 life/rollback.h                 21252 grammar/accepting.h
+    1600 api/shards.h                     9266 life/chain.h                    21588 grammar/waiting.h
+    1694 api/peers.h                      9545 life/members.h                  21714 grammar/history.h
+    1761 api/drafts.h                     9671 life/update.h                   21840 grammar/room.h
+    1858 api/constraints.h                9932 life/copy.h                     22077 grammar/sampler.h
+    2028 api/parts.h                     10120 rows/row.h                      22339 grammar/hooks.h
+    2065 base/switches.h                 10388 rows/pieces.h                   22450 schema/head.h
+    2315 base/random.h                   10481 rows/thresholds.h               22616 schema/errors.h
+    2406 base/exact.h                    10587 rows/compact.h                  22718 schema/collections.h
+    2616 base/bits128.h                  10769 rows/sums.h                     22741 schema/references.h
+    2694 base/elements.h                 10917 rows/changes.h                  23013 schema/strings.h
+    2827 kernels/contract.h              11002 rows/cuts.h                     23075 schema/numbers.h
+    2969 kernels/scalar.h                11432 rows/typical.h                  23341 schema/sets.h
+    3171 kernels/sets.h                  11744 rows/tail_free.h                23487 schema/formats.h
+    3218 kernels/vectors.h               11820 rows/selecting.h                23683 schema/scalars.h
+    3333 kernels/avx512.h                11952 rows/mirostat.h                 23974 schema/goals.h
+    3415 kernels/avx2.h                  12033 rows/llama_cpp/sums.h           24191 schema/alternatives.h
+    3476 kernels/sse2.h                  12371 rows/llama_cpp/samplers.h       24669 schema/objects.h
+    3492 kernels/neon.h                  12847 rows/plan.h                     25181 schema/arrays.h
+    3513 kernels/wasm.h                  12865 rows/logprobs.h                 25436 schema/whole.h
+    3527 kernels/generic.h               12951 rows/draw.h                     25608 peers/tables.h
+    3545 kernels/shared.h                13195 run/sample.h                    25913 peers/values.h
+    3666 kernels/passes.h                13377 run/apply.h                     26324 peers/llama_server.h
+    4317 kernels/check.h                 13460 run/writing.h                   26392 peers/fields.h
+    4338 kernels/dispatch.h              13589 run/arrays.h                    26552 peers/requests.h
+    4529 core/array.h                    13713 run/arrays_llama_cpp.h          26676 shards/head.h
+    4837 core/table.h                    14008 run/verify.h                    26796 shards/bytes.h
+    5092 core/record.h                   14101 run/batch.h                     26893 shards/merging.h
+    5306 core/fields.h                   14253 life/state.h                    27170 shards/row.h
+    5477 core/owners.h                   14344 life/state_fields.h             27286 shards/answers.h
+    5537 core/making.h                   14439 life/state_kinds.h              27836 shards/logprobs.h
+    5648 core/windows.h                  14599 grammar/declared.h              27974 shards/told.h
+    5748 core/streams.h                  14613 constraints/declared.h          28112 shards/steps.h
+    5786 samplers/logit_bias.h           14633 core/kinds.h                    28308 shards/prefix.h
+    5824 samplers/penalties.h            14723 operator/weights.h              28900 shards/cuts.h
+    5880 samplers/dry.h                  14810 operator/search.h               29121 shards/draws.h
+    6199 samplers/top_n_sigma.h          14948 operator/run.h                  29273 shards/way.h
+    6283 samplers/tail_free.h            15115 kv/cells.h                      29417 shards/memory.h
+    6359 samplers/typical_top_p.h        15152 kv/making.h                     29494 shards/batch.h
+    6394 samplers/min_p.h                15377 kv/slot.h                       29926 drafts/head.h
+    6407 samplers/top_a.h                15516 kv/sequences.h                  29982 drafts/block.h
+    6460 samplers/top_h_min_k.h          15650 kv/data.h                       30171 drafts/tree.h
+    6530 samplers/xtc.h                  15773 kv/update.h                     30294 drafts/relaxed.h
+    6566 samplers/temperature.h          15898 kv/state.h                      30372 drafts/hooks.h
+    6630 samplers/smoothing.h            16109 llama_cpp/functions.h           30405 constraints/automaton.h
+    6683 drafts/declared.h               16176 llama_cpp/object.h              30494 constraints/making.h
+    6699 samplers/selection.h            16229 llama_cpp/vocabulary.h          30707 constraints/sampler.h
+    6731 samplers/choose.h               16305 text/reading.h                  30799 constraints/constructors.h
+    6794 samplers/ratio.h                16412 text/strings.h                  31064 constraints/accepting.h
+    6872 samplers/draw.h                 16504 text/values.h                   31310 constraints/drawing.h
+    6928 samplers/gumbel.h               16659 text/documents.h                31495 constraints/told.h
+    6991 samplers/mirostat.h             16734 grammar/head.h                  31555 constraints/top_p_decay.h
+    7091 samplers/adaptive_p.h           16768 grammar/tree.h                  31609 constraints/accessors.h
+    7166 samplers/llama_cpp/head.h       17562 grammar/finishing.h             31648 base/restore.h
+    7243 samplers/llama_cpp/truncation.h 17853 grammar/reading.h               31661 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5602,7 +5602,13 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-static const samp_sampler_i *sampi_builtin(void);
+/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
+static const samp_sampler_i *sampi_builtin(void)
+{
+    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
+                                          samp_clone, NULL,        NULL,       samp_rollback };
+    return &iface;
+}
 
 /* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
    with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
@@ -9534,14 +9540,6 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
     SAMP_FREE(s->work.block);
     SAMP_FREE(s->past.who);
     SAMP_FREE(s);
-}
-
-/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
-static const samp_sampler_i *sampi_builtin(void)
-{
-    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
-                                          samp_clone, NULL,        NULL,       samp_rollback };
-    return &iface;
 }
 
 /* ---- src/life/members.h ---- */

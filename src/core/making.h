@@ -65,7 +65,13 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     if (!t->status) t->off = sampi_is_off(t);
 }
 
-static const samp_sampler_i *sampi_builtin(void);
+/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
+static const samp_sampler_i *sampi_builtin(void)
+{
+    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
+                                          samp_clone, NULL,        NULL,       samp_rollback };
+    return &iface;
+}
 
 /* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
    with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of

@@ -275,11 +275,3 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
     SAMP_FREE(s->past.who);
     SAMP_FREE(s);
 }
-
-/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
-static const samp_sampler_i *sampi_builtin(void)
-{
-    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
-                                          samp_clone, NULL,        NULL,       samp_rollback };
-    return &iface;
-}
