@@ -182,73 +182,73 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7383 samplers/llama_cpp/temperature.h 17938 grammar/gbnf.h
-     256 api/config.h                     7445 samplers/llama_cpp/selection.h  18230 grammar/regex.h
-     286 api/types.h                      7586 samplers/infill.h               18627 grammar/grammars.h
-     534 api/missing.h                    7669 config/describe.h               18689 grammar/vocabulary.h
-     548 api/sample.h                     7850 config/params.h                 19157 grammar/triggers.h
-     635 api/chains.h                     7922 config/constructors.h           19482 grammar/matcher.h
-     883 api/samplers.h                   8132 config/from_params.h            19712 grammar/derivatives.h
-    1136 api/gumbel.h                     8203 config/orders.h                 20227 grammar/states.h
-    1156 api/operator.h                   8434 config/numbers.h                20382 grammar/items.h
-    1205 api/kv.h                         8571 config/set.h                    20508 grammar/masks.h
-    1383 api/llama_cpp.h                  8719 config/tell.h                   20703 grammar/runs.h
-    1423 api/text_error.h                 8850 config/settings.h               20875 grammar/entries.h
-    1439 api/grammar.h                    8959 life/rollback.h                 21252 grammar/accepting.h
-    1600 api/shards.h                     9266 life/chain.h                    21588 grammar/waiting.h
-    1694 api/peers.h                      9545 life/members.h                  21714 grammar/history.h
-    1761 api/drafts.h                     9671 life/update.h                   21840 grammar/room.h
-    1858 api/constraints.h                9932 life/copy.h                     22077 grammar/sampler.h
-    2028 api/parts.h                     10120 rows/row.h                      22339 grammar/hooks.h
-    2065 base/switches.h                 10388 rows/pieces.h                   22450 schema/head.h
-    2315 base/random.h                   10481 rows/thresholds.h               22616 schema/errors.h
-    2406 base/exact.h                    10587 rows/compact.h                  22718 schema/collections.h
-    2616 base/bits128.h                  10769 rows/sums.h                     22741 schema/references.h
-    2694 base/elements.h                 10917 rows/changes.h                  23013 schema/strings.h
-    2827 kernels/contract.h              11002 rows/cuts.h                     23075 schema/numbers.h
-    2969 kernels/scalar.h                11432 rows/typical.h                  23341 schema/sets.h
-    3171 kernels/sets.h                  11744 rows/tail_free.h                23487 schema/formats.h
-    3218 kernels/vectors.h               11820 rows/selecting.h                23683 schema/scalars.h
-    3333 kernels/avx512.h                11952 rows/mirostat.h                 23974 schema/goals.h
-    3415 kernels/avx2.h                  12033 rows/llama_cpp/sums.h           24191 schema/alternatives.h
-    3476 kernels/sse2.h                  12371 rows/llama_cpp/samplers.h       24669 schema/objects.h
-    3492 kernels/neon.h                  12847 rows/plan.h                     25181 schema/arrays.h
-    3513 kernels/wasm.h                  12865 rows/logprobs.h                 25436 schema/whole.h
-    3527 kernels/generic.h               12951 rows/draw.h                     25608 peers/tables.h
-    3545 kernels/shared.h                13195 run/sample.h                    25913 peers/values.h
-    3666 kernels/passes.h                13377 run/apply.h                     26324 peers/llama_server.h
-    4317 kernels/check.h                 13460 run/writing.h                   26392 peers/fields.h
-    4338 kernels/dispatch.h              13589 run/arrays.h                    26552 peers/requests.h
-    4529 core/array.h                    13713 run/arrays_llama_cpp.h          26676 shards/head.h
-    4837 core/table.h                    14008 run/verify.h                    26796 shards/bytes.h
-    5092 core/record.h                   14101 run/batch.h                     26893 shards/merging.h
-    5306 core/fields.h                   14253 life/state.h                    27170 shards/row.h
-    5477 core/owners.h                   14344 life/state_fields.h             27286 shards/answers.h
-    5537 core/making.h                   14439 life/state_kinds.h              27836 shards/logprobs.h
-    5648 core/windows.h                  14599 grammar/declared.h              27974 shards/told.h
-    5748 core/streams.h                  14613 constraints/declared.h          28112 shards/steps.h
-    5786 samplers/logit_bias.h           14633 core/kinds.h                    28308 shards/prefix.h
-    5824 samplers/penalties.h            14723 operator/weights.h              28900 shards/cuts.h
-    5880 samplers/dry.h                  14810 operator/search.h               29121 shards/draws.h
-    6199 samplers/top_n_sigma.h          14948 operator/run.h                  29273 shards/way.h
-    6283 samplers/tail_free.h            15115 kv/cells.h                      29417 shards/memory.h
-    6359 samplers/typical_top_p.h        15152 kv/making.h                     29494 shards/batch.h
-    6394 samplers/min_p.h                15377 kv/slot.h                       29926 drafts/head.h
-    6407 samplers/top_a.h                15516 kv/sequences.h                  29982 drafts/block.h
-    6460 samplers/top_h_min_k.h          15650 kv/data.h                       30171 drafts/tree.h
-    6530 samplers/xtc.h                  15773 kv/update.h                     30294 drafts/relaxed.h
-    6566 samplers/temperature.h          15898 kv/state.h                      30372 drafts/hooks.h
-    6630 samplers/smoothing.h            16109 llama_cpp/functions.h           30405 constraints/automaton.h
-    6683 drafts/declared.h               16176 llama_cpp/object.h              30494 constraints/making.h
-    6699 samplers/selection.h            16229 llama_cpp/vocabulary.h          30707 constraints/sampler.h
-    6731 samplers/choose.h               16305 text/reading.h                  30799 constraints/constructors.h
-    6794 samplers/ratio.h                16412 text/strings.h                  31064 constraints/accepting.h
-    6872 samplers/draw.h                 16504 text/values.h                   31310 constraints/drawing.h
-    6928 samplers/gumbel.h               16659 text/documents.h                31495 constraints/told.h
-    6991 samplers/mirostat.h             16734 grammar/head.h                  31555 constraints/top_p_decay.h
-    7091 samplers/adaptive_p.h           16768 grammar/tree.h                  31609 constraints/accessors.h
-    7166 samplers/llama_cpp/head.h       17562 grammar/finishing.h             31648 base/restore.h
-    7243 samplers/llama_cpp/truncation.h 17853 grammar/reading.h               31661 api/license.h
+       2 api/opening.h                    7397 samplers/llama_cpp/temperature.h 17936 grammar/gbnf.h
+     256 api/config.h                     7459 samplers/llama_cpp/selection.h  18228 grammar/regex.h
+     286 api/types.h                      7600 samplers/infill.h               18625 grammar/grammars.h
+     534 api/missing.h                    7683 config/describe.h               18687 grammar/vocabulary.h
+     548 api/sample.h                     7864 config/params.h                 19155 grammar/triggers.h
+     635 api/chains.h                     7936 config/constructors.h           19480 grammar/matcher.h
+     883 api/samplers.h                   8146 config/from_params.h            19710 grammar/derivatives.h
+    1136 api/gumbel.h                     8217 config/orders.h                 20225 grammar/states.h
+    1156 api/operator.h                   8445 config/numbers.h                20380 grammar/items.h
+    1205 api/kv.h                         8582 config/set.h                    20506 grammar/masks.h
+    1383 api/llama_cpp.h                  8730 config/tell.h                   20701 grammar/runs.h
+    1423 api/text_error.h                 8861 config/settings.h               20873 grammar/entries.h
+    1439 api/grammar.h                    8970 life/rollback.h                 21250 grammar/accepting.h
+    1600 api/shards.h                     9277 life/chain.h                    21586 grammar/waiting.h
+    1694 api/peers.h                      9556 life/members.h                  21712 grammar/history.h
+    1761 api/drafts.h                     9669 life/update.h                   21838 grammar/room.h
+    1858 api/constraints.h                9930 life/copy.h                     22075 grammar/sampler.h
+    2028 api/parts.h                     10118 rows/row.h                      22337 grammar/hooks.h
+    2065 base/switches.h                 10386 rows/pieces.h                   22448 schema/head.h
+    2315 base/random.h                   10479 rows/thresholds.h               22614 schema/errors.h
+    2406 base/exact.h                    10585 rows/compact.h                  22716 schema/collections.h
+    2616 base/bits128.h                  10767 rows/sums.h                     22739 schema/references.h
+    2694 base/elements.h                 10915 rows/changes.h                  23011 schema/strings.h
+    2827 kernels/contract.h              11000 rows/cuts.h                     23073 schema/numbers.h
+    2969 kernels/scalar.h                11430 rows/typical.h                  23339 schema/sets.h
+    3171 kernels/sets.h                  11742 rows/tail_free.h                23485 schema/formats.h
+    3218 kernels/vectors.h               11818 rows/selecting.h                23681 schema/scalars.h
+    3333 kernels/avx512.h                11950 rows/mirostat.h                 23972 schema/goals.h
+    3415 kernels/avx2.h                  12031 rows/llama_cpp/sums.h           24189 schema/alternatives.h
+    3476 kernels/sse2.h                  12369 rows/llama_cpp/samplers.h       24667 schema/objects.h
+    3492 kernels/neon.h                  12845 rows/plan.h                     25179 schema/arrays.h
+    3513 kernels/wasm.h                  12863 rows/logprobs.h                 25434 schema/whole.h
+    3527 kernels/generic.h               12949 rows/draw.h                     25606 peers/tables.h
+    3545 kernels/shared.h                13193 run/sample.h                    25911 peers/values.h
+    3666 kernels/passes.h                13375 run/apply.h                     26322 peers/llama_server.h
+    4317 kernels/check.h                 13458 run/writing.h                   26390 peers/fields.h
+    4338 kernels/dispatch.h              13587 run/arrays.h                    26550 peers/requests.h
+    4529 core/array.h                    13711 run/arrays_llama_cpp.h          26674 shards/head.h
+    4837 core/table.h                    14006 run/verify.h                    26794 shards/bytes.h
+    5092 core/record.h                   14099 run/batch.h                     26891 shards/merging.h
+    5306 core/fields.h                   14251 life/state.h                    27168 shards/row.h
+    5477 core/owners.h                   14342 life/state_fields.h             27284 shards/answers.h
+    5551 core/making.h                   14437 life/state_kinds.h              27834 shards/logprobs.h
+    5662 core/windows.h                  14597 grammar/declared.h              27972 shards/told.h
+    5762 core/streams.h                  14611 constraints/declared.h          28110 shards/steps.h
+    5800 samplers/logit_bias.h           14631 core/kinds.h                    28306 shards/prefix.h
+    5838 samplers/penalties.h            14721 operator/weights.h              28898 shards/cuts.h
+    5894 samplers/dry.h                  14808 operator/search.h               29119 shards/draws.h
+    6213 samplers/top_n_sigma.h          14946 operator/run.h                  29271 shards/way.h
+    6297 samplers/tail_free.h            15113 kv/cells.h                      29415 shards/memory.h
+    6373 samplers/typical_top_p.h        15150 kv/making.h                     29492 shards/batch.h
+    6408 samplers/min_p.h                15375 kv/slot.h                       29924 drafts/head.h
+    6421 samplers/top_a.h                15514 kv/sequences.h                  29980 drafts/block.h
+    6474 samplers/top_h_min_k.h          15648 kv/data.h                       30169 drafts/tree.h
+    6544 samplers/xtc.h                  15771 kv/update.h                     30292 drafts/relaxed.h
+    6580 samplers/temperature.h          15896 kv/state.h                      30370 drafts/hooks.h
+    6644 samplers/smoothing.h            16107 llama_cpp/functions.h           30403 constraints/automaton.h
+    6697 drafts/declared.h               16174 llama_cpp/object.h              30492 constraints/making.h
+    6713 samplers/selection.h            16227 llama_cpp/vocabulary.h          30705 constraints/sampler.h
+    6745 samplers/choose.h               16303 text/reading.h                  30797 constraints/constructors.h
+    6808 samplers/ratio.h                16410 text/strings.h                  31062 constraints/accepting.h
+    6886 samplers/draw.h                 16502 text/values.h                   31308 constraints/drawing.h
+    6942 samplers/gumbel.h               16657 text/documents.h                31493 constraints/told.h
+    7005 samplers/mirostat.h             16732 grammar/head.h                  31553 constraints/top_p_decay.h
+    7105 samplers/adaptive_p.h           16766 grammar/tree.h                  31607 constraints/accessors.h
+    7180 samplers/llama_cpp/head.h       17560 grammar/finishing.h             31646 base/restore.h
+    7257 samplers/llama_cpp/truncation.h 17851 grammar/reading.h               31659 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5534,6 +5534,20 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
+/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
+   member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
+   mask what is chosen already. What is off, and what the user has written, says nothing. */
+static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+{
+    int word = -1;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
+        word = sampi_last_word(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return word;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
+    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+}
+
 /* ---- src/core/making.h ---- */
 /* ---- making ----
    A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
@@ -8303,9 +8317,6 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
-/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. */
-static int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng);
-
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
 /* Note in `bad` what is wrong with the parameters of a kind. */
@@ -9580,19 +9591,6 @@ static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     c->u.chain.item[c->u.chain.n++] = s;
     s->owner = c;
     return SAMP_OK;
-}
-
-/* Of a chain the word of its last member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but
-   no grammar means to mask what is chosen already. What is off, and what the user has written, says nothing. */
-static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
-{
-    int word = -1;
-    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
-        word = sampi_last_word(s->u.chain.item[i], rng);
-    if (sampi_is_chain(s) || s->off || s->status) return word;
-    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
-    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
-    return rng == SAMP_RNG_PHILOX ? 0 : -1;
 }
 
 /* The last word in front of place i of a chain, which may be in others. */

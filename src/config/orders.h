@@ -100,9 +100,6 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
 };
 /* clang-format on */
-/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. */
-static int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng);
-
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
 /* Note in `bad` what is wrong with the parameters of a kind. */

@@ -56,3 +56,17 @@ static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
     sampi_seed(s);
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
+
+/* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
+   member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
+   mask what is chosen already. What is off, and what the user has written, says nothing. */
+static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
+{
+    int word = -1;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; word < 0 && i-- > 0;)
+        word = sampi_last_word(s->u.chain.item[i], rng);
+    if (sampi_is_chain(s) || s->off || s->status) return word;
+    if (sampi_is_custom(s)) return sampi_traits_of(s->kind)->hooks->mask ? 0 : -1;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
+    return rng == SAMP_RNG_PHILOX ? 0 : -1;
+}
