@@ -130,6 +130,8 @@
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
+       SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: what would choose SAMP_RNG_MT19937 is
+                                   SAMP_E_UNSUPPORTED, field "rng"
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 
@@ -182,73 +184,76 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7397 samplers/llama_cpp/temperature.h 17936 grammar/gbnf.h
-     256 api/config.h                     7459 samplers/llama_cpp/selection.h  18228 grammar/regex.h
-     286 api/types.h                      7600 samplers/infill.h               18625 grammar/grammars.h
-     534 api/missing.h                    7683 config/describe.h               18687 grammar/vocabulary.h
-     548 api/sample.h                     7864 config/params.h                 19155 grammar/triggers.h
-     635 api/chains.h                     7936 config/constructors.h           19480 grammar/matcher.h
-     883 api/samplers.h                   8146 config/from_params.h            19710 grammar/derivatives.h
-    1136 api/gumbel.h                     8217 config/orders.h                 20225 grammar/states.h
-    1156 api/operator.h                   8445 config/numbers.h                20380 grammar/items.h
-    1205 api/kv.h                         8582 config/set.h                    20506 grammar/masks.h
-    1383 api/llama_cpp.h                  8730 config/tell.h                   20701 grammar/runs.h
-    1423 api/text_error.h                 8861 config/settings.h               20873 grammar/entries.h
-    1439 api/grammar.h                    8970 life/rollback.h                 21250 grammar/accepting.h
-    1600 api/shards.h                     9277 life/chain.h                    21586 grammar/waiting.h
-    1694 api/peers.h                      9556 life/members.h                  21712 grammar/history.h
-    1761 api/drafts.h                     9669 life/update.h                   21838 grammar/room.h
-    1858 api/constraints.h                9930 life/copy.h                     22075 grammar/sampler.h
-    2028 api/parts.h                     10118 rows/row.h                      22337 grammar/hooks.h
-    2065 base/switches.h                 10386 rows/pieces.h                   22448 schema/head.h
-    2315 base/random.h                   10479 rows/thresholds.h               22614 schema/errors.h
-    2406 base/exact.h                    10585 rows/compact.h                  22716 schema/collections.h
-    2616 base/bits128.h                  10767 rows/sums.h                     22739 schema/references.h
-    2694 base/elements.h                 10915 rows/changes.h                  23011 schema/strings.h
-    2827 kernels/contract.h              11000 rows/cuts.h                     23073 schema/numbers.h
-    2969 kernels/scalar.h                11430 rows/typical.h                  23339 schema/sets.h
-    3171 kernels/sets.h                  11742 rows/tail_free.h                23485 schema/formats.h
-    3218 kernels/vectors.h               11818 rows/selecting.h                23681 schema/scalars.h
-    3333 kernels/avx512.h                11950 rows/mirostat.h                 23972 schema/goals.h
-    3415 kernels/avx2.h                  12031 rows/llama_cpp/sums.h           24189 schema/alternatives.h
-    3476 kernels/sse2.h                  12369 rows/llama_cpp/samplers.h       24667 schema/objects.h
-    3492 kernels/neon.h                  12845 rows/plan.h                     25179 schema/arrays.h
-    3513 kernels/wasm.h                  12863 rows/logprobs.h                 25434 schema/whole.h
-    3527 kernels/generic.h               12949 rows/draw.h                     25606 peers/tables.h
-    3545 kernels/shared.h                13193 run/sample.h                    25911 peers/values.h
-    3666 kernels/passes.h                13375 run/apply.h                     26322 peers/llama_server.h
-    4317 kernels/check.h                 13458 run/writing.h                   26390 peers/fields.h
-    4338 kernels/dispatch.h              13587 run/arrays.h                    26550 peers/requests.h
-    4529 core/array.h                    13711 run/arrays_llama_cpp.h          26674 shards/head.h
-    4837 core/table.h                    14006 run/verify.h                    26794 shards/bytes.h
-    5092 core/record.h                   14099 run/batch.h                     26891 shards/merging.h
-    5306 core/fields.h                   14251 life/state.h                    27168 shards/row.h
-    5477 core/owners.h                   14342 life/state_fields.h             27284 shards/answers.h
-    5551 core/making.h                   14437 life/state_kinds.h              27834 shards/logprobs.h
-    5662 core/windows.h                  14597 grammar/declared.h              27972 shards/told.h
-    5762 core/streams.h                  14611 constraints/declared.h          28110 shards/steps.h
-    5800 samplers/logit_bias.h           14631 core/kinds.h                    28306 shards/prefix.h
-    5838 samplers/penalties.h            14721 operator/weights.h              28898 shards/cuts.h
-    5894 samplers/dry.h                  14808 operator/search.h               29119 shards/draws.h
-    6213 samplers/top_n_sigma.h          14946 operator/run.h                  29271 shards/way.h
-    6297 samplers/tail_free.h            15113 kv/cells.h                      29415 shards/memory.h
-    6373 samplers/typical_top_p.h        15150 kv/making.h                     29492 shards/batch.h
-    6408 samplers/min_p.h                15375 kv/slot.h                       29924 drafts/head.h
-    6421 samplers/top_a.h                15514 kv/sequences.h                  29980 drafts/block.h
-    6474 samplers/top_h_min_k.h          15648 kv/data.h                       30169 drafts/tree.h
-    6544 samplers/xtc.h                  15771 kv/update.h                     30292 drafts/relaxed.h
-    6580 samplers/temperature.h          15896 kv/state.h                      30370 drafts/hooks.h
-    6644 samplers/smoothing.h            16107 llama_cpp/functions.h           30403 constraints/automaton.h
-    6697 drafts/declared.h               16174 llama_cpp/object.h              30492 constraints/making.h
-    6713 samplers/selection.h            16227 llama_cpp/vocabulary.h          30705 constraints/sampler.h
-    6745 samplers/choose.h               16303 text/reading.h                  30797 constraints/constructors.h
-    6808 samplers/ratio.h                16410 text/strings.h                  31062 constraints/accepting.h
-    6886 samplers/draw.h                 16502 text/values.h                   31308 constraints/drawing.h
-    6942 samplers/gumbel.h               16657 text/documents.h                31493 constraints/told.h
-    7005 samplers/mirostat.h             16732 grammar/head.h                  31553 constraints/top_p_decay.h
-    7105 samplers/adaptive_p.h           16766 grammar/tree.h                  31607 constraints/accessors.h
-    7180 samplers/llama_cpp/head.h       17560 grammar/finishing.h             31646 base/restore.h
-    7257 samplers/llama_cpp/truncation.h 17851 grammar/reading.h               31659 api/license.h
+       2 api/opening.h                    7251 samplers/adaptive_p.h           16930 grammar/tree.h
+     261 api/config.h                     7326 samplers/llama_cpp/head.h       17724 grammar/finishing.h
+     291 api/types.h                      7403 samplers/llama_cpp/truncation.h 18015 grammar/reading.h
+     539 api/missing.h                    7543 samplers/llama_cpp/temperature.h 18100 grammar/gbnf.h
+     553 api/sample.h                     7605 samplers/llama_cpp/selection.h  18392 grammar/regex.h
+     640 api/chains.h                     7746 samplers/infill.h               18789 grammar/grammars.h
+     889 api/samplers.h                   7829 config/describe.h               18851 grammar/vocabulary.h
+    1142 api/gumbel.h                     8010 config/params.h                 19319 grammar/triggers.h
+    1162 api/operator.h                   8082 config/constructors.h           19644 grammar/matcher.h
+    1211 api/kv.h                         8292 config/from_params.h            19874 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8363 config/orders.h                 20389 grammar/states.h
+    1429 api/text_error.h                 8592 config/numbers.h                20544 grammar/items.h
+    1445 api/grammar.h                    8729 config/set.h                    20670 grammar/masks.h
+    1606 api/shards.h                     8878 config/tell.h                   20865 grammar/runs.h
+    1700 api/peers.h                      9009 config/settings.h               21037 grammar/entries.h
+    1767 api/drafts.h                     9118 life/rollback.h                 21414 grammar/accepting.h
+    1864 api/constraints.h                9433 life/chain.h                    21750 grammar/waiting.h
+    2034 api/parts.h                      9712 life/members.h                  21876 grammar/history.h
+    2071 base/switches.h                  9825 life/update.h                   22002 grammar/room.h
+    2321 base/random.h                   10084 life/copy.h                     22239 grammar/sampler.h
+    2343 base/mt19937.h                  10273 rows/row.h                      22501 grammar/hooks.h
+    2415 base/exact.h                    10551 rows/pieces.h                   22612 schema/head.h
+    2625 base/bits128.h                  10644 rows/thresholds.h               22778 schema/errors.h
+    2703 base/elements.h                 10750 rows/compact.h                  22880 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10932 rows/sums.h                     22903 schema/references.h
+    2874 kernels/contract.h              11080 rows/changes.h                  23175 schema/strings.h
+    2992 kernels/scalar.h                11165 rows/cuts.h                     23237 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11595 rows/typical.h                  23503 schema/sets.h
+    3198 kernels/sets.h                  11907 rows/tail_free.h                23649 schema/formats.h
+    3245 kernels/vectors.h               11983 rows/selecting.h                23845 schema/scalars.h
+    3360 kernels/avx512.h                12115 rows/mirostat.h                 24136 schema/goals.h
+    3442 kernels/avx2.h                  12196 rows/plan.h                     24353 schema/alternatives.h
+    3503 kernels/sse2.h                  12244 rows/logprobs.h                 24831 schema/objects.h
+    3519 kernels/neon.h                  12330 rows/finish.h                   25343 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25598 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25770 peers/tables.h
+    3572 kernels/shared.h                13152 rows/llama_cpp/draw.h           26075 peers/values.h
+    3693 kernels/passes.h                13253 rows/draw.h                     26486 peers/llama_server.h
+    4266 kernels/llama_cpp/passes.h      13351 run/sample.h                    26554 peers/fields.h
+    4348 kernels/check.h                 13533 run/apply.h                     26714 peers/requests.h
+    4369 kernels/dispatch.h              13616 run/writing.h                   26838 shards/head.h
+    4565 core/array.h                    13745 run/arrays.h                    26958 shards/bytes.h
+    4895 core/table.h                    13868 run/arrays_llama_cpp.h          27055 shards/merging.h
+    5155 core/record.h                   14069 run/walk.h                      27332 shards/row.h
+    5369 core/fields.h                   14166 run/verify.h                    27448 shards/answers.h
+    5540 core/owners.h                   14259 run/batch.h                     27998 shards/logprobs.h
+    5588 core/mt19937.h                  14411 life/state.h                    28136 shards/told.h
+    5645 core/no_mt19937.h               14502 life/state_fields.h             28274 shards/steps.h
+    5678 core/making.h                   14601 life/state_kinds.h              28470 shards/prefix.h
+    5808 core/windows.h                  14761 grammar/declared.h              29062 shards/cuts.h
+    5908 core/streams.h                  14775 constraints/declared.h          29283 shards/draws.h
+    5946 samplers/logit_bias.h           14795 core/kinds.h                    29435 shards/way.h
+    5984 samplers/penalties.h            14885 operator/weights.h              29579 shards/memory.h
+    6040 samplers/dry.h                  14972 operator/search.h               29656 shards/batch.h
+    6359 samplers/top_n_sigma.h          15110 operator/run.h                  30088 drafts/head.h
+    6443 samplers/tail_free.h            15277 kv/cells.h                      30144 drafts/block.h
+    6519 samplers/typical_top_p.h        15314 kv/making.h                     30333 drafts/tree.h
+    6554 samplers/min_p.h                15539 kv/slot.h                       30456 drafts/relaxed.h
+    6567 samplers/top_a.h                15678 kv/sequences.h                  30534 drafts/hooks.h
+    6620 samplers/top_h_min_k.h          15812 kv/data.h                       30567 constraints/automaton.h
+    6690 samplers/xtc.h                  15935 kv/update.h                     30656 constraints/making.h
+    6726 samplers/temperature.h          16060 kv/state.h                      30869 constraints/sampler.h
+    6790 samplers/smoothing.h            16271 llama_cpp/functions.h           30961 constraints/constructors.h
+    6843 drafts/declared.h               16338 llama_cpp/object.h              31226 constraints/accepting.h
+    6859 samplers/selection.h            16391 llama_cpp/vocabulary.h          31472 constraints/drawing.h
+    6891 samplers/choose.h               16467 text/reading.h                  31657 constraints/told.h
+    6954 samplers/ratio.h                16574 text/strings.h                  31717 constraints/top_p_decay.h
+    7032 samplers/draw.h                 16666 text/values.h                   31771 constraints/accessors.h
+    7088 samplers/gumbel.h               16821 text/documents.h                31810 base/restore.h
+    7151 samplers/mirostat.h             16896 grammar/head.h                  31823 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -713,7 +718,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
      name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
               (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
      value    "40", "-1": whole numbers. "0.95", "1e-3" (a bias: "-inf"): rounded to the nearest float, ties to even.
-              rng: "philox" or "mt19937". order: copied.
+              rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: copied.
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
               breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
@@ -793,7 +798,8 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
    Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE. Members added later are set to their chain's kind. */
+   SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 under SAMP_NO_MT19937. Members added later are set to their chain's
+   kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
 /* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
@@ -2314,10 +2320,8 @@ static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((ui
 
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
-   The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
-   repeated, skipped or done elsewhere (sampi_random makes the counter). mt19937 is a state of 2.5 KB in the sampler
-   that draws, for llama.cpp's tokens: every output taken moves it, so it must be asked exactly as often as libstdc++
-   asks its own. */
+   Philox, the random source of every sampler but those in llama.cpp's arithmetic. It is a function: its bits depend on
+   a key and a counter alone, so a draw can be repeated, skipped or done elsewhere (sampi_random makes the counter). */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
@@ -2335,6 +2339,11 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
     }
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
 }
+#ifndef SAMP_NO_MT19937
+/* ---- src/base/mt19937.h ---- */
+/* ---- mt19937 ----
+   The random source of llama.cpp's arithmetic: a state of 2.5 KB in the sampler that draws. Every output taken moves
+   it, so it must be asked exactly as often as libstdc++ asks its own. */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
@@ -2402,7 +2411,7 @@ static float sampi_mt_float(sampi_mt *mt)
     float u = (float)sampi_mt_next(mt) / 4294967296.0f;
     return u < 1.0f ? u : 0.99999994f;
 }
-
+#endif
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
    The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
@@ -2712,15 +2721,6 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
-}
-
 #ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
@@ -2823,7 +2823,54 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
+#ifndef SAMP_NO_MT19937
+/* ---- src/kernels/llama_cpp/contract.h ---- */
+/* ---- kernels of llama.cpp's arithmetic ----
+   Two more kernels of every set, with what they share: read >>kernels first.
 
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
+               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
+               kernels have (sampi_expf_of).
+     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
+               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
+               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
+}
+
+/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+typedef struct sampi_climb {
+    float max, most, a, b;
+    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+} sampi_climb;
+
+/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
+   gives the same float with fma and without for all x but one, found by trying all. */
+#define SAMPI_EXPF_3   1.6938359250920212e-06
+#define SAMPI_EXPF_2   0.00023459809789509004
+#define SAMPI_EXPF_1   0.021660849396613134
+#define SAMPI_EXPF_ODD (-63.0994606f)
+#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
+static const uint64_t SAMPI_EXPF_TABLE[32] = {
+    0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
+    0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
+    0x3FEEDEA64C123422, 0x3FEECE086061892D, 0x3FEEBFDAD5362A27, 0x3FEEB42B569D4F82, 0x3FEEAB07DD485429,
+    0x3FEEA47EB03A5585, 0x3FEEA09E667F3BCD, 0x3FEE9F75E8EC5F74, 0x3FEEA11473EB0187, 0x3FEEA589994CCE13,
+    0x3FEEACE5422AA0DB, 0x3FEEB737B0CDC5E5, 0x3FEEC49182A3F090, 0x3FEED503B23E255D, 0x3FEEE89F995AD3AD,
+    0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
+    0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
+};
+
+/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
+   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+#define SAMPI_CLIMB_DOUBT 3e-6f
+#endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
    Loops over a row: a row comes in, and out come maxima, sums, counts, or the elements wanted. There is one body of
@@ -2862,20 +2909,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      survey    line [16 * ceil(n / 256)] and *top are what maxima makes of the logits of candidates, which go to x [n]
                too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
-               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
-               kernels have (sampi_expf_of).
-     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
-               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
-               ulps of `from` on, else exact). Returns for how many terms it is in doubt.
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
                [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL) */
-
-/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
-typedef struct sampi_climb {
-    float max, most, a, b;
-    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
-} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -2900,6 +2935,13 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
     r->s += sampi_weighted(w, max, l);
 }
 
+/* Quotients (scale's, adapt's and put's) are asked for in llama.cpp's arithmetic alone. */
+#ifndef SAMP_NO_MT19937
+#define SAMPI_LLAMA_CPP 1
+#else
+#define SAMPI_LLAMA_CPP 0
+#endif
+
 typedef struct sampi_kernels {
     const char *name;
     size_t (*fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out);
@@ -2921,8 +2963,10 @@ typedef struct sampi_kernels {
     void (*adapt)(float *e, size_t n, float sum, float aim);
     bool (*survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
+#ifndef SAMP_NO_MT19937
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
+#endif
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                    uint32_t most, int32_t *hit);
@@ -2940,27 +2984,6 @@ typedef struct sampi_kernels {
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
-
-/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
-   gives the same float with fma and without for all x but one, found by trying all. */
-#define SAMPI_EXPF_3   1.6938359250920212e-06
-#define SAMPI_EXPF_2   0.00023459809789509004
-#define SAMPI_EXPF_1   0.021660849396613134
-#define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
-static const uint64_t SAMPI_EXPF_TABLE[32] = {
-    0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
-    0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
-    0x3FEEDEA64C123422, 0x3FEECE086061892D, 0x3FEEBFDAD5362A27, 0x3FEEB42B569D4F82, 0x3FEEAB07DD485429,
-    0x3FEEA47EB03A5585, 0x3FEEA09E667F3BCD, 0x3FEE9F75E8EC5F74, 0x3FEEA11473EB0187, 0x3FEEA589994CCE13,
-    0x3FEEACE5422AA0DB, 0x3FEEB737B0CDC5E5, 0x3FEEC49182A3F090, 0x3FEED503B23E255D, 0x3FEEE89F995AD3AD,
-    0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
-    0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
-};
-
-/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
-   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
-#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -3108,12 +3131,13 @@ static SAMPI_COLD void sampi_envelope_scalar(const float *x, size_t n, float r, 
 
 static void sampi_scale_scalar(const float *x, size_t n, float r, bool divided, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(divided ? x[i] / r : x[i] * r);
+    for (size_t i = 0; i < n; i++)
+        out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(SAMPI_LLAMA_CPP && divided ? x[i] / r : x[i] * r);
 }
 
 static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
 {
-    for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+    for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(SAMPI_LLAMA_CPP ? e[i] / sum : e[i], aim);
 }
 
 /* Is each id larger than the one before? */
@@ -3134,23 +3158,7 @@ static SAMPI_COLD bool sampi_survey_scalar(const samp_token_data *d, size_t n, f
 static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     for (size_t i = 0; i < n; i++) d[i].logit = l[i];
-    for (size_t i = 0; i < n && p; i++) d[i].p = (float)((double)p[i] / sum);
-}
-
-static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
-        sum += (double)e[i];
-    }
-    return sum;
-}
-
-static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
-{
-    (void)x, (void)c, (void)from, (void)sum;
-    return n; /* an estimate of one would take as long as libm */
+    for (size_t i = 0; i < n && p; i++) d[i].p = SAMPI_LLAMA_CPP ? (float)((double)p[i] / sum) : p[i];
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -3167,7 +3175,26 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
     return hits;
 }
 #endif
+#ifndef SAMP_NO_MT19937
+/* ---- src/kernels/llama_cpp/scalar.h ---- */
+/* ---- kernels of llama.cpp's arithmetic, one element at a time ---- */
 
+static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
+        sum += (double)e[i];
+    }
+    return sum;
+}
+
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+{
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
+}
+#endif
 /* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets ----
    >>vectors and >>passes are compiled once for each set that this target has: the header includes itself with SAMPI_W,
@@ -4126,7 +4153,7 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, bool divided, fl
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), l = divided ? v / vr : v * vr;
+        V(f) v = V(load)(x + i), l = SAMPI_LLAMA_CPP && divided ? v / vr : v * vr;
         V(store)(out + i, V(select)(V(ge)(v, low), V(min)(V(max)(l, low), high), v));
     }
     sampi_scale_scalar(x + i, n - i, r, divided, out + i);
@@ -4138,7 +4165,7 @@ SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
     const V(f) vsum = V(all)(sum), va = V(all)(aim), one = V(all)(1.0f);
     for (size_t i = 0; i < n; i += SAMPI_W) {
         V(f) x = V(load)(e + i);
-        if (sum != 1.0f) x = x / vsum;
+        if (SAMPI_LLAMA_CPP && sum != 1.0f) x = x / vsum;
         x = V(max)(x - va, va - x) * V(all)(1.0f / 0.3f);
         x = V(stay)(x);
         V(store)(e + i, V(all)(5.0f) - x * V(all)(10.0f) * x / (one + x));
@@ -4182,12 +4209,62 @@ SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const f
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
         V(f) a = V(load)(l + i), b = p ? V(load)(p + i) : a;
         V(d) first = V(widen)(b, 0), second = V(widen)(b, 1);
-        if (p && sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
+        if (SAMPI_LLAMA_CPP && p && sum != 1.0 && (SAMPI_W == 4 || V(by_inverse)(first, second, low, high, &b)))
             b = V(narrow)(first / V(alld)(sum), second / V(alld)(sum));
         V(place)(d + i, a, b, p != NULL);
     }
     sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* h of 2 SAMPI_W ids: sampi_philox, of which the compiler leaves out what all ids share, and what nobody reads. Each
+   word is the lower half of 64 bits. */
+SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
+    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
+    uint32_t k0 = key[0], k1 = key[1];
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x[4], y[4];
+        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
+        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
+        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
+}
+
+/* Mostly none of them hits. */
+SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
+                              uint32_t most, int32_t *hit)
+{
+    SAMPI_TIDY
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        int32_t room[2 * SAMPI_W] = { 0 };
+        const size_t len = n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W;
+        const int32_t *at = id && len == 2 * SAMPI_W ? id + i : room;
+        V(i) ids[2], h[2];
+        if (id && at == room) memcpy(room, id + i, len * sizeof *id);
+        for (int k = 0; k < 2; k++) {
+            V(i) next = V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)i + (uint32_t)(SAMPI_W * k));
+            ids[k] = id ? V(loadi)(at + SAMPI_W * k) : next;
+        }
+        V(noise)(counter, key, ids, h);
+        V(i) in = (V(i))(h[0] >= V(alli)(~most)) | (V(i))(h[1] >= V(alli)(~most));
+        if (!V(hsumq)(V(pairs)(in))) continue;
+        for (size_t k = 0; k < len; k++)
+            if (h[k / SAMPI_W][k % SAMPI_W] >= ~most) hit[hits++] = (int32_t)(i + k);
+    }
+    return hits;
+}
+#endif
+#ifndef SAMP_NO_MT19937
+/* ---- src/kernels/llama_cpp/passes.h ---- */
+/* ---- kernels of llama.cpp's arithmetic, in vectors ---- */
 
 #if SAMPI_W > 4
 /* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
@@ -4257,52 +4334,6 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
     *sum += V(hsum)(sums[0]);
     return V(total)(doubts);
 }
-
-#ifdef SAMPLING_GUMBEL_DECLARED
-/* h of 2 SAMPI_W ids: sampi_philox, of which the compiler leaves out what all ids share, and what nobody reads. Each
-   word is the lower half of 64 bits. */
-SAMPI_OP void V(noise)(const uint32_t *counter, const uint32_t *key, const V(i) * id, V(i) * h)
-{
-    V(q) a[4], b[4], c[4], d[4];
-    SAMPI_FOUR a[k] = V(allq)(counter[0]), b[k] = V(allq)(counter[1]), c[k] = V(allq)(counter[2]);
-    SAMPI_FOUR d[k] = (V(q))id[k / 2] >> (k % 2 ? 32 : 0);
-    uint32_t k0 = key[0], k1 = key[1];
-    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
-    {
-        V(q) x[4], y[4];
-        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
-        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
-        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-    for (int k = 0; k < 2; k++) h[k] = (V(i))((b[2 * k] & V(allq)(0xFFFFFFFFu)) | b[2 * k + 1] << 32);
-}
-
-/* Mostly none of them hits. */
-SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
-                              uint32_t most, int32_t *hit)
-{
-    SAMPI_TIDY
-    size_t hits = 0;
-    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
-        int32_t room[2 * SAMPI_W] = { 0 };
-        const size_t len = n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W;
-        const int32_t *at = id && len == 2 * SAMPI_W ? id + i : room;
-        V(i) ids[2], h[2];
-        if (id && at == room) memcpy(room, id + i, len * sizeof *id);
-        for (int k = 0; k < 2; k++) {
-            V(i) next = V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)base + (uint32_t)i + (uint32_t)(SAMPI_W * k));
-            ids[k] = id ? V(loadi)(at + SAMPI_W * k) : next;
-        }
-        V(noise)(counter, key, ids, h);
-        V(i) in = (V(i))(h[0] >= V(alli)(~most)) | (V(i))(h[1] >= V(alli)(~most));
-        if (!V(hsumq)(V(pairs)(in))) continue;
-        for (size_t k = 0; k < len; k++)
-            if (h[k / SAMPI_W][k % SAMPI_W] >= ~most) hit[hits++] = (int32_t)(i + k);
-    }
-    return hits;
-}
 #endif
 
 #undef V
@@ -4347,8 +4378,13 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
-            sampi_survey_##isa, sampi_put_##isa, sampi_expf_##long, sampi_climb_##isa SAMPI_KERNEL_RACE(isa)         \
+            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa)                  \
     }
+#ifndef SAMP_NO_MT19937
+#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
+#else
+#define SAMPI_KERNEL_EXPS(isa, long)
+#endif
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_KERNEL_RACE(isa) , sampi_race_##isa
 #else
@@ -4834,6 +4870,28 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     cur->sorted = !order->score;
 }
 
+/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
+   that they end in `to`. */
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+{
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
    The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
@@ -5081,9 +5139,14 @@ typedef struct sampi_traits {
     unsigned flags;
     const sampi_hooks *hooks; /* never NULL */
     int (*apply)(sampi_sampler *, samp_token_data_array *);
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast)(sampi_row *, sampi_sampler *);
+#ifndef SAMP_NO_MT19937
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast_llama)(sampi_row *, sampi_sampler *);
+#define SAMPI_BY_LLAMA_CPP(apply, fast) , apply, fast
+#else
+#define SAMPI_BY_LLAMA_CPP(apply, fast)
+#endif
 } sampi_traits;
 
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
@@ -5508,32 +5571,6 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
-   but there always, since samp_set_rng must not allocate. */
-static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
-
-/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
-static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
-
-/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
-   position; an mt19937 that is not in use is left unseeded, as seeding costs 624 steps. */
-static void sampi_seed(sampi_sampler *s)
-{
-    s->now.drawn = 0;
-    if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
-}
-
-/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
-   goes to a chain's members itself. */
-static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
-{
-    s->position = 0;
-    s->now.pending = -1;
-    s->now.pending_p = 0.0f;
-    sampi_seed(s);
-    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
-}
-
 /* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
    member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
    mask what is chosen already. What is off, and what the user has written, says nothing. */
@@ -5547,7 +5584,97 @@ static SAMPI_COLD int sampi_last_word(const sampi_sampler *s, samp_rng_kind rng)
     if (sampi_traits_of(s->kind)->flags & SAMPI_SELECTS) return 1;
     return rng == SAMP_RNG_PHILOX ? 0 : -1;
 }
+#ifndef SAMP_NO_MT19937
+/* ---- src/core/mt19937.h ---- */
+/* ---- a sampler's mt19937 ----
+   What draws in llama.cpp's arithmetic (SAMP_RNG_MT19937) has its random source in part 0. All that the core asks of
+   that arithmetic is asked here or in the rooms called llama_cpp; where SAMP_NO_MT19937 leaves it out,
+   core/no_mt19937.h stands in their place. */
 
+#define SAMPI_RNG_NAMES "philox or mt19937"
+
+/* What speaks against a random source. */
+static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
+{
+    return rng == SAMP_RNG_PHILOX || rng == SAMP_RNG_MT19937 ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* Does it compute as llama.cpp does? */
+static bool sampi_is_llama_cpp(const sampi_sampler *s) { return s->rng != SAMP_RNG_PHILOX; }
+
+static bool sampi_rng_differs(const sampi_sampler *s, const sampi_sampler *t) { return s->rng != t->rng; }
+
+/* What a kind's samplers need for it. What draws has one, used only under that random source, but there always, since
+   samp_set_rng must not allocate; not one that carries an error. */
+static size_t sampi_mt_size(sampi_kind kind) { return sampi_traits_of(kind)->draws ? sizeof(sampi_mt) : 0; }
+
+/* Has it a std::mt19937 of its own? */
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+
+/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
+static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
+
+/* Back to the seed. One that is not in use is left unseeded, as seeding costs 624 steps. */
+static void sampi_begin_mt(sampi_sampler *s)
+{
+    if (sampi_has_mt(s) && sampi_is_llama_cpp(s)) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
+}
+
+/* Note where it is, and go back there. */
+static void sampi_note_mt(sampi_sampler *s)
+{
+    if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
+}
+
+static void sampi_restore_mt(sampi_sampler *s)
+{
+    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
+}
+
+/* s goes on where `old` is, if seed and source are the same. */
+static SAMPI_COLD void sampi_take_over_mt(sampi_sampler *s, const sampi_sampler *old)
+{
+    if (!sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
+    *sampi_mt_of(s) = *sampi_mt_of(old);
+    s->now.drawn = old->now.drawn;
+}
+
+/* Which of a kind's two definitions. */
+#define sampi_apply_of(traits, is_llama) ((is_llama) ? (traits)->apply_llama : (traits)->apply)
+#else
+/* ---- src/core/no_mt19937.h ---- */
+/* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
+   What core/mt19937.h and the rooms called llama_cpp are asked, answered without them: no sampler computes as llama.cpp
+   does, so the compiler drops whatever would have to be done if one did. */
+
+#define SAMPI_RNG_NAMES "philox"
+
+/* What speaks against a random source: that it is none, or that it has been left out. */
+static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
+{
+    if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;
+    return rng == SAMP_RNG_PHILOX ? SAMP_OK : SAMP_E_RANGE;
+}
+
+#define sampi_is_llama_cpp(s)                   ((void)(s), false)
+#define sampi_rng_differs(s, t)                 ((void)(s), (void)(t), false)
+#define sampi_mt_size(kind)                     0
+#define sampi_begin_mt(s)                       ((void)0)
+#define sampi_note_mt(s)                        ((void)0)
+#define sampi_restore_mt(s)                     ((void)0)
+#define sampi_record_mt(s, r)                   ((void)0)
+#define sampi_take_over_mt(s, old)              ((void)0)
+#define sampi_io_mt(io, s)                      ((void)0)
+#define sampi_apply_of(traits, is_llama)        ((traits)->apply)
+#define sampi_is_divided(row)                   false
+#define sampi_is_llama_row(row)                 false
+#define sampi_sum_for_p(row)                    0.0
+#define sampi_open_llama(row, work)             ((void)0)
+#define sampi_draw_llama(job, plan, row, token) SAMPI_DECLINED
+#define sampi_fits_llama(row, s)                true
+#define sampi_view_llama(view, s)               SAMPI_DECLINED
+#define sampi_view_sorted_dist(view, s)         false
+#endif
 /* ---- src/core/making.h ---- */
 /* ---- making ----
    A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
@@ -5562,7 +5689,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     memset(&t, 0, sizeof t);
     t.kind = kind;
     t.past.depth = 64;
-    if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
+    t.part_size[0] = sampi_mt_size(kind);
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
         if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
     return t;
@@ -5614,6 +5741,25 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     }
     if (!t->status && hooks->prepare) hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
+}
+
+/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
+   position. */
+static void sampi_seed(sampi_sampler *s)
+{
+    s->now.drawn = 0;
+    sampi_begin_mt(s);
+}
+
+/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
+   goes to a chain's members itself. */
+static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
+{
+    s->position = 0;
+    s->now.pending = -1;
+    s->now.pending_p = 0.0f;
+    sampi_seed(s);
+    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
 /* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
@@ -6157,7 +6303,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
-    bool llama = s->rng == SAMP_RNG_MT19937;
+    bool llama = sampi_is_llama_cpp(s);
     int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
@@ -6205,7 +6351,7 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     uint32_t n = sampi_dry_list(s, list);
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
-    if (s->rng == SAMP_RNG_MT19937 && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
+    if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
         cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
     return SAMP_OK;
 }
@@ -7176,7 +7322,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     }
     s->now.pending = -1;
 }
-
+#ifndef SAMP_NO_MT19937
 /* ---- src/samplers/llama_cpp/head.h ---- */
 /* =================================================================================================== >>llama
    Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
@@ -7596,7 +7742,7 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     cur->sorted = false;
     return SAMP_OK;
 }
-
+#endif
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
    llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
@@ -7660,9 +7806,9 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
 {
     const samp_vocab *vocab = s->u.infill.vocab;
     const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
-    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
     float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
-    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    sampi_apply_of(softmax, llama)(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
         sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
         n += (float)(llama || !sampi_masked(cur->data[i].logit));
@@ -8311,7 +8457,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
     SAMPI_WHOLE(mirostat, 0, 0, 2),
     SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
-    SAMPI_TEXT(rng, RNG, "philox or mt19937"),
+    SAMPI_TEXT(rng, RNG, SAMPI_RNG_NAMES),
     SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
     SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
@@ -8351,7 +8497,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
             infill = infill || kind == SAMPI_INFILL;
         }
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
-        sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
+        int status = sampi_rng_status(p->rng);
+        sampi_require(&bad, !status, status, "rng");
     }
     if (p && p->grammar) {
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;
@@ -8667,8 +8814,9 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
         case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
         case SAMPI_RNG:
             if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
-            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
-            return SAMP_OK;
+            status = sampi_rng_status(mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX);
+            if (!status) p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return status;
         case SAMPI_ORDER:
             block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
             if (value && !block) return SAMP_E_NOMEM;
@@ -9051,17 +9199,25 @@ static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
-/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+#ifndef SAMP_NO_MT19937
+/* Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
+{
+    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+#endif
+
+/* One sampler's words. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (s->off) return;
     if (hooks->past) hooks->past(s, r);
-    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
-    sampi_mt *mt = sampi_mt_of(s);
-    uint32_t drawn = (uint32_t)mt->drawn;
-    sampi_record_words(r, &drawn, 1);
-    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+    sampi_record_mt(s, r);
 }
 
 /* ---- keeping records ---- */
@@ -9307,10 +9463,10 @@ static bool sampi_draws(const sampi_sampler *s)
 
 /* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
    draw and of each apply; the GPU's host notes it where a draw may still fail. Writes now.drawn and before. */
-static void sampi_save_state(sampi_sampler *s)
+static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
-    if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
+    sampi_note_mt(s);
     s->before = s->now;
 }
 
@@ -9320,7 +9476,7 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
+    sampi_restore_mt(s);
 }
 
 /* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
@@ -9384,7 +9540,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
             if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
-    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
@@ -9394,13 +9550,13 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) {
+    if (!sampi_is_llama_cpp(s)) {
         if (ordinal[SAMPI_CHAIN]) sampi_recheck_order(cur); /* llama.cpp's set it where it isn't so */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
     int before = errno; /* libm's functions set it on underflow */
-    int status = traits->apply_llama(s, cur);
+    int status = sampi_apply_of(traits, true)(s, cur);
     errno = before;
     return status;
 }
@@ -9417,7 +9573,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* no chain is counted: see sampi_run_checked */
+    ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* no chain is counted: see sampi_run_checked */
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
@@ -9456,7 +9612,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
@@ -9630,7 +9786,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_sampler **item = c->u.chain.item + i;
     memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
     *item = s;
-    if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
+    if (sampi_rng_differs(s, c)) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
 
@@ -9725,7 +9881,7 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
 static void sampi_mend_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
-    if (s->rng == SAMP_RNG_PHILOX && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
 /* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
@@ -9756,9 +9912,7 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
-    if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
-    *sampi_mt_of(s) = *sampi_mt_of(old);
-    s->now.drawn = old->now.drawn;
+    if (old) sampi_take_over_mt(s, old);
 }
 
 /* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
@@ -9876,7 +10030,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     if (grammar) grammar->made_by = SAMPI_AS_GRAMMAR;
     for (int32_t i = 0; i < n; i++) {
         item[i]->owner = c;
-        if (item[i]->rng != c->rng) samp_set_rng(&item[i]->base, c->rng);
+        if (sampi_rng_differs(item[i], c)) samp_set_rng(&item[i]->base, c->rng);
     }
     SAMP_FREE(old);
     sampi_edited(c);
@@ -9936,7 +10090,7 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
-    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
     copy->position = s->position;
     copy->perf = s->perf;
     copy->past.depth = s->past.depth;
@@ -10030,7 +10184,8 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
-    if (kind != SAMP_RNG_PHILOX && kind != SAMP_RNG_MT19937) return SAMP_E_RANGE;
+    int status = sampi_rng_status(kind);
+    if (status) return status;
     sampi_edited(s);
     s->rng = kind;
     s->position = 0;
@@ -10190,18 +10345,26 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
-    float r;          /* 1 in a compact row */
-    bool divided;     /* MT19937: the logits are x / r */
-    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
-    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
-    float top;        /* the maximum of x, changes aside */
-    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;  /* dense only: elements of x that have another value, by id */
-    samp_token token; /* what the last sampler selected */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
-    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
-    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
+    float r;            /* 1 in a compact row */
+    bool is_own;        /* dense, and x are the workspace's logits: changed in place */
+    float top;          /* the maximum of x, changes aside */
+    float floor;        /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;    /* dense only: elements of x that have another value, by id */
+    samp_token token;   /* what the last sampler selected */
+#ifndef SAMP_NO_MT19937 /* in llama.cpp's arithmetic: */
+    bool divided;       /* the logits are x / r */
+    bool by_order;      /* dense, but the array would be in order; masked elements have been dropped from it */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
+    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    samp_token_data_array cur; /* the candidates, once the row has become an array */
+#endif
 };
+
+#ifndef SAMP_NO_MT19937
+static bool sampi_is_divided(const sampi_row *row) { return row->divided; }
+static bool sampi_is_llama_row(const sampi_row *row) { return row->expf != NULL; }
+static double sampi_sum_for_p(const sampi_row *row) { return row->sum; }
+#endif
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
@@ -10229,7 +10392,7 @@ static float sampi_float_up(double t)
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }
 
 static float sampi_logit_of(const sampi_row *row, float x)
 {
@@ -10250,12 +10413,12 @@ static bool sampi_reaches(const void *what, float x)
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
    would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
-static float sampi_unscale(const sampi_row *row, float l)
+static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
+    return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
 /* ---- a row from the outside ---- */
@@ -10307,7 +10470,9 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
+#ifndef SAMP_NO_MT19937
     row->divided = false;
+#endif
     row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
@@ -10442,7 +10607,7 @@ static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_
         it->x = it->buf;
     }
     if (row->r == 1.0f) return it->x;
-    row->k->scale(it->x, len, row->r, row->divided, it->buf);
+    row->k->scale(it->x, len, row->r, sampi_is_divided(row), it->buf);
     return it->buf;
 }
 
@@ -10675,7 +10840,7 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
@@ -12028,6 +12193,167 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
 
+/* ---- src/rows/plan.h ---- */
+/* ---- the members of a chain ----
+   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
+
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
+   arithmetic. These go step by step. */
+#define SAMPI_PLAN 256
+
+static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
+        n = sampi_members(s->u.chain.item[i], member, n);
+    if (n < 0 || sampi_is_chain(s)) return n;
+    if (n == SAMPI_PLAN || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
+    member[n] = s;
+    return n + 1;
+}
+
+/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
+   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
+typedef struct sampi_plan {
+    sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
+    sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
+    int n_members;                     /* -1: sampi_members has none; these go step by step */
+    int n;
+    bool whole; /* list goes from the logits to a token */
+} sampi_plan;
+
+static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
+{
+    plan->n_members = sampi_members(s, plan->member, 0);
+    plan->n = 0;
+    plan->whole = false;
+    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
+    for (int i = 0; i < plan->n_members; i++) {
+        sampi_sampler *member = plan->member[i];
+        if (member->off || member == done) continue;
+        if (sampi_is_custom(member) || plan->whole) {
+            plan->whole = false;
+            return;
+        }
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (flags & SAMPI_ONLY_SHOWS) continue;
+        plan->list[plan->n++] = member;
+        plan->whole = (flags & SAMPI_SELECTS) != 0;
+    }
+}
+
+/* ---- src/rows/logprobs.h ---- */
+/* ---- log-probabilities ----
+   ln p and rank of the token drawn, and the n best, of a row as given or of what a chain has left. The sums are exact,
+   whatever the draw did; p is of the logit, not of its weight, which is 0 for tokens whose ln p is still worth telling.
+   */
+
+/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
+static float sampi_logprob(float l, float max, uint64_t z)
+{
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
+}
+
+/* The token drawn, with so many before it. */
+static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+{
+    set->chosen.token = token;
+    set->chosen.rank = (int32_t)before + 1;
+    set->chosen.logprob = logprob;
+    set->cumulative_logprob += (double)logprob;
+}
+
+/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
+static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+{
+    samp_logprob *top = set->top_logprobs;
+    int32_t i = n < set->n_top ? n++ : n - 1;
+    for (; i > 0 && (top[i - 1].logprob < l || (top[i - 1].logprob == l && top[i - 1].token > token)); i--)
+        top[i] = top[i - 1];
+    top[i].token = token;
+    top[i].logprob = l;
+    return n;
+}
+
+/* The n best are all there: give them ranks, and log-probabilities for their logits. */
+static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+{
+    set->n_top_found = n;
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].rank = i + 1;
+        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+    }
+}
+
+/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
+   same logit those with smaller ids. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+{
+    float max = sampi_row_max(row);
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
+    size_t at = sampi_find_id(row, token);
+    float l = sampi_logit_of(row, sampi_present(row, at));
+    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    /* not all that become l were kept; what is masked has a rank too */
+    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
+    sampi_row before = *row;
+    before.n = at;
+    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
+                     sampi_logprob(l, max, z));
+    if (set->n_top == 0) {
+        sampi_finish_top(set, 0, max, z);
+        return;
+    }
+    int32_t n = 0;
+    sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_top(set, n, max, z);
+}
+
+/* Of the candidates that a chain left, one of them selected. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+{
+    samp_token_data chosen = cur->data[cur->selected];
+    sampi_sums sums = sampi_sum(cur);
+    size_t before = 0;
+    for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
+    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
+    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].token = cur->data[i].id;
+        set->top_logprobs[i].logprob = cur->data[i].logit;
+    }
+    sampi_finish_top(set, n, sums.max, sums.z);
+}
+
+/* ---- src/rows/finish.h ---- */
+/* ---- the end of a draw, over an array ---- */
+
+/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
+   puts the state back, and no log-probability is told. */
+static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+{
+    *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    return status;
+}
+
+/* Members from .. n on an array (>>apply). */
+static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                               samp_token_data_array *cur, const uint32_t *ordinal);
+
+/* The rest of a draw, members from .. n, over an array. */
+static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
+{
+    int status = sampi_apply_members(job, member, from, n, cur, ordinal);
+    if (!status) status = sampi_check_selected(cur);
+    return status ? status : sampi_accept_selected(job, cur, token);
+}
+#ifndef SAMP_NO_MT19937
 /* ---- src/rows/llama_cpp/sums.h ---- */
 /* ---- in llama.cpp's arithmetic ----
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
@@ -12123,27 +12449,8 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
-   that they end in `to`. */
-static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
-{
-    uint32_t start[3][2049];
-    memset(start, 0, sizeof start);
-    for (size_t i = 0; i < n; i++) {
-        start[0][(from[i] >> 32 & 2047) + 1]++;
-        start[1][(from[i] >> 43 & 2047) + 1]++;
-        start[2][(from[i] >> 54) + 1]++;
-    }
-    for (int pass = 0; pass < 3; pass++) {
-        uint32_t *next = start[pass];
-        const int shift = 32 + 11 * pass;
-        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
-        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-}
+/* work: whose kernels are asked, once for all rows. */
+static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work) { row->expf = sampi_expf_of(work, row->k); }
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
@@ -12842,231 +13149,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     return SAMPI_DECLINED;
 }
 
-/* ---- src/rows/plan.h ---- */
-/* ---- the members of a chain ----
-   A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
-
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
-   arithmetic. These go step by step. */
-#define SAMPI_PLAN 256
-
-static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
-        n = sampi_members(s->u.chain.item[i], member, n);
-    if (n < 0 || sampi_is_chain(s)) return n;
-    if (n == SAMPI_PLAN || (n > 0 && s->rng != member[0]->rng)) return -1;
-    member[n] = s;
-    return n + 1;
-}
-
-/* ---- src/rows/logprobs.h ---- */
-/* ---- log-probabilities ----
-   ln p and rank of the token drawn, and the n best, of a row as given or of what a chain has left. The sums are exact,
-   whatever the draw did; p is of the logit, not of its weight, which is 0 for tokens whose ln p is still worth telling.
-   */
-
-/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
-static float sampi_logprob(float l, float max, uint64_t z)
-{
-    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
-}
-
-/* The token drawn, with so many before it. */
-static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
-{
-    set->chosen.token = token;
-    set->chosen.rank = (int32_t)before + 1;
-    set->chosen.logprob = logprob;
-    set->cumulative_logprob += (double)logprob;
-}
-
-/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
-static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
-{
-    samp_logprob *top = set->top_logprobs;
-    int32_t i = n < set->n_top ? n++ : n - 1;
-    for (; i > 0 && (top[i - 1].logprob < l || (top[i - 1].logprob == l && top[i - 1].token > token)); i--)
-        top[i] = top[i - 1];
-    top[i].token = token;
-    top[i].logprob = l;
-    return n;
-}
-
-/* The n best are all there: give them ranks, and log-probabilities for their logits. */
-static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
-{
-    set->n_top_found = n;
-    for (int32_t i = 0; i < n; i++) {
-        set->top_logprobs[i].rank = i + 1;
-        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
-    }
-}
-
-/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
-   same logit those with smaller ids. */
-static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
-{
-    float max = sampi_row_max(row);
-    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    size_t at = sampi_find_id(row, token);
-    float l = sampi_logit_of(row, sampi_present(row, at));
-    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
-    /* not all that become l were kept; what is masked has a rank too */
-    if (from >= -FLT_MAX && from < row->floor) from = row->floor;
-    sampi_row before = *row;
-    before.n = at;
-    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
-                     sampi_logprob(l, max, z));
-    if (set->n_top == 0) {
-        sampi_finish_top(set, 0, max, z);
-        return;
-    }
-    int32_t n = 0;
-    sampi_keep_first(row, (size_t)set->n_top);
-    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
-    sampi_finish_top(set, n, max, z);
-}
-
-/* Of the candidates that a chain left, one of them selected. */
-static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
-{
-    samp_token_data chosen = cur->data[cur->selected];
-    sampi_sums sums = sampi_sum(cur);
-    size_t before = 0;
-    for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
-    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
-    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
-    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
-    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
-    for (int32_t i = 0; i < n; i++) {
-        set->top_logprobs[i].token = cur->data[i].id;
-        set->top_logprobs[i].logprob = cur->data[i].logit;
-    }
-    sampi_finish_top(set, n, sums.max, sums.z);
-}
-
-/* ---- src/rows/draw.h ---- */
-/* ---- a draw ----
-   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
-   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
-   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
-   */
-
-/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
-   puts the state back, and no log-probability is told. */
-static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
-{
-    *token = cur->data[cur->selected].id;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
-    return status;
-}
-
-/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
-   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
-typedef struct sampi_plan {
-    sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
-    sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
-    int n_members;                     /* -1: sampi_members has none; these go step by step */
-    int n;
-    bool whole; /* list goes from the logits to a token */
-} sampi_plan;
-
-static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
-{
-    plan->n_members = sampi_members(s, plan->member, 0);
-    plan->n = 0;
-    plan->whole = false;
-    const sampi_sampler *done = sampi_first_mask(s); /* it is in the row's mask */
-    for (int i = 0; i < plan->n_members; i++) {
-        sampi_sampler *member = plan->member[i];
-        if (member->off || member == done) continue;
-        if (sampi_is_custom(member) || plan->whole) {
-            plan->whole = false;
-            return;
-        }
-        unsigned flags = sampi_traits_of(member->kind)->flags;
-        if (flags & SAMPI_ONLY_SHOWS) continue;
-        plan->list[plan->n++] = member;
-        plan->whole = (flags & SAMPI_SELECTS) != 0;
-    }
-}
-
-/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
-   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
-   drop some. */
-static int sampi_known_members(const sampi_plan *plan, bool *sorted)
-{
-    int known = 0;
-    bool by_id = true;
-    *sorted = false;
-    for (int i = 0; i < plan->n_members; i++) {
-        const sampi_sampler *member = plan->member[i];
-        unsigned flags = sampi_traits_of(member->kind)->flags;
-        if (member->off) continue;
-        if (!(flags & SAMPI_KEEPS_P)) break;
-        if (!(flags & SAMPI_DROPS)) continue;
-        if (!(flags & SAMPI_SORTS)) {
-            by_id = by_id && member->u.cut.min_keep <= 1;
-            if (!by_id) continue;
-        } else {
-            by_id = false;
-        }
-        known = i + 1;
-        *sorted = !by_id;
-    }
-    return known;
-}
-
-/* One sampler on the row. */
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
-{
-    const sampi_traits *traits = sampi_traits_of(member->kind);
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
-    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
-    member->at_position = position;
-    member->at_ordinal = ordinal[member->kind];
-    int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
-    return status;
-}
-
-/* Members from .. n on an array (>>apply). */
-static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                               samp_token_data_array *cur, const uint32_t *ordinal);
-
-/* The rest of a draw, members from .. n, over an array. */
-static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
-{
-    int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status) status = sampi_check_selected(cur);
-    return status ? status : sampi_accept_selected(job, cur, token);
-}
-
-/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
-   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
-{
-    sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    bool sorted;
-    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++)
-        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
-    if (status) return status; /* none of these has a state that a draw changes */
-    sampi_compact(row);
-    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
-        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
-    samp_token_data_array cur = sampi_row_array(row);
-    if (sorted) sampi_sort_all(&cur);
-    sampi_save_state(s);
-    s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
-}
+/* ---- src/rows/llama_cpp/draw.h ---- */
+/* ---- a draw in llama.cpp's arithmetic ---- */
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
@@ -13119,7 +13203,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     sampi_row last;
     bool by_steps = false;
     if (status) return status;
-    row->expf = sampi_expf_of(row->work, row->k);
+    sampi_open_llama(row, row->work);
     const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
         const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
@@ -13160,6 +13244,80 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     return sampi_end_draw(s, status);
 }
 
+/* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
+static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
+{
+    return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+}
+#endif
+/* ---- src/rows/draw.h ---- */
+/* ---- a draw ----
+   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
+   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
+   */
+
+/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
+   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
+   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
+   drop some. */
+static int sampi_known_members(const sampi_plan *plan, bool *sorted)
+{
+    int known = 0;
+    bool by_id = true;
+    *sorted = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        const sampi_sampler *member = plan->member[i];
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off) continue;
+        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_DROPS)) continue;
+        if (!(flags & SAMPI_SORTS)) {
+            by_id = by_id && member->u.cut.min_keep <= 1;
+            if (!by_id) continue;
+        } else {
+            by_id = false;
+        }
+        known = i + 1;
+        *sorted = !by_id;
+    }
+    return known;
+}
+
+/* One sampler on the row. */
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    member->at_position = position;
+    member->at_ordinal = ordinal[member->kind];
+    int status = traits->fast(row, member);
+    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
+    return status;
+}
+
+/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
+   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
+    sampi_sampler *s = job->s;
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    bool sorted;
+    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++)
+        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
+    if (status) return status; /* none of these has a state that a draw changes */
+    sampi_compact(row);
+    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(row);
+    if (sorted) sampi_sort_all(&cur);
+    sampi_save_state(s);
+    s->perf.n_steps++;
+    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+}
+
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
@@ -13169,7 +13327,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan plan;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
-    if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
+    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0]))
         return sampi_draw_llama(job, &plan, &row, token);
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
@@ -13427,7 +13585,7 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
    SAMPI_DECLINED: it is none for a view, and may be a bad one. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
-    const bool is_llama = s->rng == SAMP_RNG_MT19937;
+    const bool is_llama = sampi_is_llama_cpp(s);
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
@@ -13443,7 +13601,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
-    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
+    if (is_llama) sampi_open_llama(row, work);
     row->top = -INFINITY;
     sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;
@@ -13545,8 +13703,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
             if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
             row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
         }
-        if (row->sum > 0.0)
-            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        if (sampi_sum_for_p(row) > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, sampi_sum_for_p(row));
         else
             row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
     }
@@ -13572,7 +13730,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, n, sums->max, &e);
     }
-    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, n, sums, e);
     else
@@ -13607,7 +13765,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
         *behind = s == from;
         return 0;
     }
-    if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (s->off) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
@@ -13619,9 +13777,8 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
-    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
-        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+    if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
+    if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
     switch (s->kind) {
         SAMPI_CASE_CONSTRAINT
         case SAMPI_LOGIT_BIAS:
@@ -13707,7 +13864,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }
-
+#ifndef SAMP_NO_MT19937
 /* ---- src/run/arrays_llama_cpp.h ---- */
 /* ---- samp_apply on long arrays, in llama.cpp's arithmetic ----
    The same walk under MT19937, with what llama.cpp does in order: its sums of doubles are those of its loops to the
@@ -13908,6 +14065,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         sampi_close_view(view, NULL, row->token);
     return SAMP_OK;
 }
+#endif
+/* ---- src/run/walk.h ---- */
+/* ---- an array through a chain ---- */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
@@ -13915,7 +14075,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    bool is_llama = sampi_is_llama_cpp(s);
     if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
@@ -13933,7 +14093,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     samp_token_data_array *cur = view->cur;
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
-    view->ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
+    view->ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* as in sampi_run */
     if (!status) status = sampi_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
@@ -13990,12 +14150,12 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
-    view.ordinal[SAMPI_CHAIN] = s->rng != SAMP_RNG_PHILOX; /* as in sampi_run */
+    view.ordinal[SAMPI_CHAIN] = sampi_is_llama_cpp(s); /* as in sampi_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
-    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
@@ -14040,7 +14200,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
    ratio test knows Philox only. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
-    bool philox = s->rng == SAMP_RNG_PHILOX;
+    bool philox = !sampi_is_llama_cpp(s);
     int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
     for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;
@@ -14417,13 +14577,16 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
     r->head = n < r->cap ? n : 0;
 }
 
+#ifndef SAMP_NO_MT19937
 /* More than any generation draws: bytes that say so are no state. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
 /* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
    time, when the next is wanted: after a multiple of 624 `next` is still 624. */
-static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
+static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
+    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
     uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
     io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
     if (io->mode == SAMPI_READ) mt->drawn = drawn;
@@ -14433,6 +14596,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
         if (io->mode == SAMPI_READ) mt->state[i] = x;
     }
 }
+#endif
 
 /* ---- src/life/state_kinds.h ---- */
 /* ---- the kinds ----
@@ -14476,7 +14640,7 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
    it, and what it gave is what goes on. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
-    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
@@ -14514,7 +14678,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_io_u64(io, &s->position);
-    if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    sampi_io_mt(io, s);
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
@@ -14710,7 +14874,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
 #define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
-    { name, draws, letter, step, flags, hooks, apply, llama, fast, fast_llama },
+    { name, draws, letter, step, flags, hooks, apply, fast SAMPI_BY_LLAMA_CPP(llama, fast_llama) },
         SAMPI_KINDS(SAMPI_KIND_TRAITS)
 #undef SAMPI_KIND_TRAITS
     };
@@ -22305,7 +22469,7 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
     *n = m->index->n_vocab;
-    return chain->rng == SAMP_RNG_MT19937 ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_is_llama_cpp(chain) ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
@@ -29282,7 +29446,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     const sampi_sampler *done = sampi_first_mask(s);
     sampi_sampler *last = NULL;
     for (int i = 0; i < all; i++) {
-        if (member[i]->rng == SAMP_RNG_MT19937) return -1;
+        if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
         if (sampi_is_custom(member[i])) return -1;
         last = member[i];
@@ -31472,9 +31636,9 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
     bool has_masked = false;
     int status;
     float l;
-    if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
+    if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
-        if (s->u.limit.masks && s->rng == SAMP_RNG_PHILOX &&
+        if (s->u.limit.masks && !sampi_is_llama_cpp(s) &&
             sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
             if ((status = sampi_scan(row))) return status;
             continue;

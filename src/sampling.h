@@ -164,11 +164,20 @@ extern "C" {
 
 #include "base/switches.h"
 #include "base/random.h"
+#ifndef SAMP_NO_MT19937
+#include "base/mt19937.h"
+#endif
 #include "base/exact.h"
 #include "base/bits128.h"
 #include "base/elements.h"
+#ifndef SAMP_NO_MT19937
+#include "kernels/llama_cpp/contract.h"
+#endif
 #include "kernels/contract.h"
 #include "kernels/scalar.h"
+#ifndef SAMP_NO_MT19937
+#include "kernels/llama_cpp/scalar.h"
+#endif
 #include "kernels/sets.h"
 
 #endif /* SAMPLING_IMPLEMENTATION, its first part */
@@ -203,6 +212,9 @@ extern "C" {
 
 #include "kernels/shared.h"
 #include "kernels/passes.h"
+#ifndef SAMP_NO_MT19937
+#include "kernels/llama_cpp/passes.h"
+#endif
 
 #undef V
 #undef SAMPI_T
@@ -220,6 +232,11 @@ extern "C" {
 #include "core/record.h"
 #include "core/fields.h"
 #include "core/owners.h"
+#ifndef SAMP_NO_MT19937
+#include "core/mt19937.h"
+#else
+#include "core/no_mt19937.h"
+#endif
 #include "core/making.h"
 #include "core/windows.h"
 #include "core/streams.h"
@@ -243,10 +260,12 @@ extern "C" {
 #include "samplers/gumbel.h"
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
+#ifndef SAMP_NO_MT19937
 #include "samplers/llama_cpp/head.h"
 #include "samplers/llama_cpp/truncation.h"
 #include "samplers/llama_cpp/temperature.h"
 #include "samplers/llama_cpp/selection.h"
+#endif
 #include "samplers/infill.h"
 #include "config/describe.h"
 #include "config/params.h"
@@ -273,16 +292,23 @@ extern "C" {
 #include "rows/tail_free.h"
 #include "rows/selecting.h"
 #include "rows/mirostat.h"
-#include "rows/llama_cpp/sums.h"
-#include "rows/llama_cpp/samplers.h"
 #include "rows/plan.h"
 #include "rows/logprobs.h"
+#include "rows/finish.h"
+#ifndef SAMP_NO_MT19937
+#include "rows/llama_cpp/sums.h"
+#include "rows/llama_cpp/samplers.h"
+#include "rows/llama_cpp/draw.h"
+#endif
 #include "rows/draw.h"
 #include "run/sample.h"
 #include "run/apply.h"
 #include "run/writing.h"
 #include "run/arrays.h"
+#ifndef SAMP_NO_MT19937
 #include "run/arrays_llama_cpp.h"
+#endif
+#include "run/walk.h"
 #include "run/verify.h"
 #include "run/batch.h"
 #include "life/state.h"

@@ -3,7 +3,8 @@
 #
 #     sh src/single.sh "grammar kv" "mt19937 avx512" my.h          make single PARTS="grammar kv" NO="mt19937 avx512" OUT=my.h
 #
-# PARTS: core (none), grammar, constraints, peers, drafts, gumbel, kv, shards, llama. NO: operator, avx512, avx2, sse2, neon, wasm.
+# PARTS: core (none), grammar, constraints, peers, drafts, gumbel, kv, shards, llama. NO: mt19937
+# (llama.cpp's arithmetic), operator, avx512, avx2, sse2, neon, wasm.
 # A part is asked for with its macro as ever (SAMPLING_GRAMMAR); that of a part which is not there is an error that says so.
 set -eu
 cd "$(dirname "$0")/.."
@@ -32,6 +33,7 @@ for what in $no; do
     avx2) with="$with SAMP_NO_AVX2 SAMP_NO_AVX512" skip="$skip kernels/avx2.h kernels/avx512.h" ;;
     sse2) with="$with SAMP_NO_SSE2" skip="$skip kernels/sse2.h" ;;
     neon) with="$with SAMP_NO_NEON" skip="$skip kernels/neon.h" ;;
+    mt19937) with="$with SAMP_NO_MT19937" ;;
     operator) with="$with SAMP_NO_OPERATOR" ;;
     wasm) with="$with SAMP_NO_WASM" skip="$skip kernels/wasm.h" ;;
     *) fail "nothing is called $what: mt19937 operator avx512 avx2 sse2 neon wasm" ;;

@@ -20,6 +20,10 @@ test-rooms: | $(B)
 single:
 	@sh src/single.sh "$(PARTS)" "$(NO)" "$(OUT)"
 
+## sizes: how large headers with some parts alone are (the table in README.md)
+sizes: | $(B)
+	@CC="$(CC)" sh tests/tools/sizes.sh $(B)/sizes
+
 # ---- the library ----
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -68,4 +72,4 @@ man: $(B)/sampling.3
 $(B)/sampling.3: src/package/man.awk sampling.h | $(B)
 	awk -f $< sampling.h > $@
 
-.PHONY: headers test-rooms single lib install uninstall man
+.PHONY: headers test-rooms single sizes lib install uninstall man

@@ -78,7 +78,7 @@ SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
      name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
               (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
      value    "40", "-1": whole numbers. "0.95", "1e-3" (a bias: "-inf"): rounded to the nearest float, ties to even.
-              rng: "philox" or "mt19937". order: copied.
+              rng: "philox" or "mt19937" (SAMP_E_UNSUPPORTED under SAMP_NO_MT19937). order: copied.
               logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
               dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
               breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
@@ -158,7 +158,8 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
    Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL,
-   SAMP_E_RANGE. Members added later are set to their chain's kind. */
+   SAMP_E_RANGE; SAMP_E_UNSUPPORTED: MT19937 under SAMP_NO_MT19937. Members added later are set to their chain's
+   kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
 /* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */

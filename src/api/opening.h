@@ -129,6 +129,8 @@
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
        SAMP_NO_OPERATOR *          leaves out samp_random_sample
+       SAMP_NO_MT19937             leaves out llama.cpp's arithmetic: what would choose SAMP_RNG_MT19937 is
+                                   SAMP_E_UNSUPPORTED, field "rng"
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 

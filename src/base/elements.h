@@ -18,15 +18,6 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
-}
-
 #ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)

@@ -1,8 +1,6 @@
 /* ===================================================================================================== >>rng
-   The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
-   repeated, skipped or done elsewhere (sampi_random makes the counter). mt19937 is a state of 2.5 KB in the sampler
-   that draws, for llama.cpp's tokens: every output taken moves it, so it must be asked exactly as often as libstdc++
-   asks its own. */
+   Philox, the random source of every sampler but those in llama.cpp's arithmetic. It is a function: its bits depend on
+   a key and a counter alone, so a draw can be repeated, skipped or done elsewhere (sampi_random makes the counter). */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
@@ -19,71 +17,4 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
         k1 += 0xBB67AE85u;
     }
     out[0] = a, out[1] = b, out[2] = c, out[3] = d;
-}
-
-/* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
-typedef struct sampi_mt {
-    uint32_t state[624];
-    uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
-} sampi_mt;
-
-/* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
-static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
-{
-    mt->state[0] = seed;
-    for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
-    mt->next = 624;
-    mt->drawn = 0;
-}
-
-/* The next output; 624 new words are made when the last are used up. */
-static uint32_t sampi_mt_next(sampi_mt *mt)
-{
-    if (mt->next == 624) {
-        for (uint32_t i = 0; i < 624; i++) {
-            uint32_t y = (mt->state[i] & 0x80000000u) | (mt->state[(i + 1) % 624] & 0x7FFFFFFFu);
-            mt->state[i] = mt->state[(i + 397) % 624] ^ (y >> 1) ^ ((y & 1) ? 0x9908B0DFu : 0u);
-        }
-        mt->next = 0;
-    }
-    uint32_t y = mt->state[mt->next++];
-    mt->drawn++;
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9D2C5680u;
-    y ^= (y << 15) & 0xEFC60000u;
-    return y ^ (y >> 18);
-}
-
-/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
-   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
-   the seed again, of whose first word one bit only is used. */
-static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
-{
-    uint64_t blocks = (drawn + 623) / 624;
-    if (drawn == mt->drawn) return;
-    for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
-        for (uint32_t i = 625, y = 0; i-- > 0;) {
-            uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
-            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
-            if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
-            y = before;
-        }
-    if (blocks == 0) sampi_mt_seed(mt, seed);
-    mt->next = (uint32_t)(drawn + 624 - 624 * blocks);
-    mt->drawn = drawn;
-}
-
-/* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
-static double sampi_mt_double(sampi_mt *mt)
-{
-    double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);
-    double u = (low + high) / 18446744073709551616.0;
-    return u < 1.0 ? u : 0.9999999999999999;
-}
-
-static float sampi_mt_float(sampi_mt *mt)
-{
-    float u = (float)sampi_mt_next(mt) / 4294967296.0f;
-    return u < 1.0f ? u : 0.99999994f;
 }

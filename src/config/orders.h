@@ -94,7 +94,7 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
     SAMPI_WHOLE(mirostat, 0, 0, 2),
     SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
-    SAMPI_TEXT(rng, RNG, "philox or mt19937"),
+    SAMPI_TEXT(rng, RNG, SAMPI_RNG_NAMES),
     SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
     SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
     SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
@@ -134,7 +134,8 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
             infill = infill || kind == SAMPI_INFILL;
         }
         if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
-        sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
+        int status = sampi_rng_status(p->rng);
+        sampi_require(&bad, !status, status, "rng");
     }
     if (p && p->grammar) {
         const sampi_sampler *grammar = (const sampi_sampler *)p->grammar;

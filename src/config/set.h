@@ -85,8 +85,9 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
         case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
         case SAMPI_RNG:
             if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
-            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
-            return SAMP_OK;
+            status = sampi_rng_status(mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX);
+            if (!status) p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return status;
         case SAMPI_ORDER:
             block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
             if (value && !block) return SAMP_E_NOMEM;

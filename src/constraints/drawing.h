@@ -164,9 +164,9 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
     bool has_masked = false;
     int status;
     float l;
-    if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
+    if (n) return !sampi_is_llama_cpp(s) ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
-        if (s->u.limit.masks && s->rng == SAMP_RNG_PHILOX &&
+        if (s->u.limit.masks && !sampi_is_llama_cpp(s) &&
             sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
             if ((status = sampi_scan(row))) return status;
             continue;

@@ -304,3 +304,25 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
 }
+
+/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
+   that they end in `to`. */
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+{
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+}

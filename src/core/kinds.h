@@ -79,7 +79,7 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
 #define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
-    { name, draws, letter, step, flags, hooks, apply, llama, fast, fast_llama },
+    { name, draws, letter, step, flags, hooks, apply, fast SAMPI_BY_LLAMA_CPP(llama, fast_llama) },
         SAMPI_KINDS(SAMPI_KIND_TRAITS)
 #undef SAMPI_KIND_TRAITS
     };

@@ -11,7 +11,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     memset(&t, 0, sizeof t);
     t.kind = kind;
     t.past.depth = 64;
-    if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
+    t.part_size[0] = sampi_mt_size(kind);
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
         if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
     return t;
@@ -63,6 +63,25 @@ static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
     }
     if (!t->status && hooks->prepare) hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
+}
+
+/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
+   position. */
+static void sampi_seed(sampi_sampler *s)
+{
+    s->now.drawn = 0;
+    sampi_begin_mt(s);
+}
+
+/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
+   goes to a chain's members itself. */
+static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
+{
+    s->position = 0;
+    s->now.pending = -1;
+    s->now.pending_p = 0.0f;
+    sampi_seed(s);
+    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
 /* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */

@@ -31,32 +31,6 @@ static size_t sampi_next_serial(void)
     return SAMPI_COUNT(&last);
 }
 
-/* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
-   but there always, since samp_set_rng must not allocate. */
-static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
-
-/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
-static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
-
-/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
-   position; an mt19937 that is not in use is left unseeded, as seeding costs 624 steps. */
-static void sampi_seed(sampi_sampler *s)
-{
-    s->now.drawn = 0;
-    if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
-}
-
-/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
-   goes to a chain's members itself. */
-static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
-{
-    s->position = 0;
-    s->now.pending = -1;
-    s->now.pending_p = 0.0f;
-    sampi_seed(s);
-    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
-}
-
 /* What it does to a selection: 1: it selects, 0: it ends one (sampi_run), -1: neither. Of a chain the word of its last
    member that has one. Under MT19937 a selection stays, whatever comes (sampi_run); but what masks rows never means to
    mask what is chosen already. What is off, and what the user has written, says nothing. */

@@ -244,9 +244,14 @@ typedef struct sampi_traits {
     unsigned flags;
     const sampi_hooks *hooks; /* never NULL */
     int (*apply)(sampi_sampler *, samp_token_data_array *);
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast)(sampi_row *, sampi_sampler *);
+#ifndef SAMP_NO_MT19937
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast_llama)(sampi_row *, sampi_sampler *);
+#define SAMPI_BY_LLAMA_CPP(apply, fast) , apply, fast
+#else
+#define SAMPI_BY_LLAMA_CPP(apply, fast)
+#endif
 } sampi_traits;
 
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */

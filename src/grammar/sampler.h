@@ -230,7 +230,7 @@ static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *
 {
     if (*n <= m->index->n_vocab) return SAMP_OK;
     *n = m->index->n_vocab;
-    return chain->rng == SAMP_RNG_MT19937 ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_is_llama_cpp(chain) ? (int)SAMP_E_RANGE : SAMP_OK;
 }
 
 SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,

@@ -35,20 +35,8 @@
      survey    line [16 * ceil(n / 256)] and *top are what maxima makes of the logits of candidates, which go to x [n]
                too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
-     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
-               Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
-               kernels have (sampi_expf_of).
-     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
-               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
-               ulps of `from` on, else exact). Returns for how many terms it is in doubt.
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
                [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL) */
-
-/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
-typedef struct sampi_climb {
-    float max, most, a, b;
-    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
-} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -73,6 +61,13 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
     r->s += sampi_weighted(w, max, l);
 }
 
+/* Quotients (scale's, adapt's and put's) are asked for in llama.cpp's arithmetic alone. */
+#ifndef SAMP_NO_MT19937
+#define SAMPI_LLAMA_CPP 1
+#else
+#define SAMPI_LLAMA_CPP 0
+#endif
+
 typedef struct sampi_kernels {
     const char *name;
     size_t (*fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out);
@@ -94,8 +89,10 @@ typedef struct sampi_kernels {
     void (*adapt)(float *e, size_t n, float sum, float aim);
     bool (*survey)(const samp_token_data *d, size_t n, float *x, float *line, float *top);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
+#ifndef SAMP_NO_MT19937
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
+#endif
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                    uint32_t most, int32_t *hit);
@@ -113,27 +110,6 @@ typedef struct sampi_kernels {
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
-
-/* expf as glibc and musl have it, for x <= 0: 2^(n / 32) less n in the bits that n is added to, and a polynomial. It
-   gives the same float with fma and without for all x but one, found by trying all. */
-#define SAMPI_EXPF_3   1.6938359250920212e-06
-#define SAMPI_EXPF_2   0.00023459809789509004
-#define SAMPI_EXPF_1   0.021660849396613134
-#define SAMPI_EXPF_ODD (-63.0994606f)
-#define SAMPI_EXPF_END (SAMPI_EXPF_ODD + 1e-5f) /* it is asked for between these: see ask */
-static const uint64_t SAMPI_EXPF_TABLE[32] = {
-    0x3FF0000000000000, 0x3FEFD9B0D3158574, 0x3FEFB5586CF9890F, 0x3FEF9301D0125B51, 0x3FEF72B83C7D517B,
-    0x3FEF54873168B9AA, 0x3FEF387A6E756238, 0x3FEF1E9DF51FDEE1, 0x3FEF06FE0A31B715, 0x3FEEF1A7373AA9CB,
-    0x3FEEDEA64C123422, 0x3FEECE086061892D, 0x3FEEBFDAD5362A27, 0x3FEEB42B569D4F82, 0x3FEEAB07DD485429,
-    0x3FEEA47EB03A5585, 0x3FEEA09E667F3BCD, 0x3FEE9F75E8EC5F74, 0x3FEEA11473EB0187, 0x3FEEA589994CCE13,
-    0x3FEEACE5422AA0DB, 0x3FEEB737B0CDC5E5, 0x3FEEC49182A3F090, 0x3FEED503B23E255D, 0x3FEEE89F995AD3AD,
-    0x3FEEFF76F2FB5E47, 0x3FEF199BDD85529C, 0x3FEF3720DCEF9069, 0x3FEF5818DCFBA487, 0x3FEF7C97337B9B5F,
-    0x3FEFA4AFA2A490DA, 0x3FEFD0765B6E4540,
-};
-
-/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
-   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
-#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6

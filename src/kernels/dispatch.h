@@ -9,8 +9,13 @@
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
-            sampi_survey_##isa, sampi_put_##isa, sampi_expf_##long, sampi_climb_##isa SAMPI_KERNEL_RACE(isa)         \
+            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa)                  \
     }
+#ifndef SAMP_NO_MT19937
+#define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
+#else
+#define SAMPI_KERNEL_EXPS(isa, long)
+#endif
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_KERNEL_RACE(isa) , sampi_race_##isa
 #else

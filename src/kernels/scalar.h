@@ -139,12 +139,13 @@ static SAMPI_COLD void sampi_envelope_scalar(const float *x, size_t n, float r, 
 
 static void sampi_scale_scalar(const float *x, size_t n, float r, bool divided, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(divided ? x[i] / r : x[i] * r);
+    for (size_t i = 0; i < n; i++)
+        out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(SAMPI_LLAMA_CPP && divided ? x[i] / r : x[i] * r);
 }
 
 static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
 {
-    for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+    for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(SAMPI_LLAMA_CPP ? e[i] / sum : e[i], aim);
 }
 
 /* Is each id larger than the one before? */
@@ -165,23 +166,7 @@ static SAMPI_COLD bool sampi_survey_scalar(const samp_token_data *d, size_t n, f
 static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     for (size_t i = 0; i < n; i++) d[i].logit = l[i];
-    for (size_t i = 0; i < n && p; i++) d[i].p = (float)((double)p[i] / sum);
-}
-
-static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
-        sum += (double)e[i];
-    }
-    return sum;
-}
-
-static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
-{
-    (void)x, (void)c, (void)from, (void)sum;
-    return n; /* an estimate of one would take as long as libm */
+    for (size_t i = 0; i < n && p; i++) d[i].p = SAMPI_LLAMA_CPP ? (float)((double)p[i] / sum) : p[i];
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED

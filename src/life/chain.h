@@ -30,10 +30,10 @@ static bool sampi_draws(const sampi_sampler *s)
 
 /* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
    draw and of each apply; the GPU's host notes it where a draw may still fail. Writes now.drawn and before. */
-static void sampi_save_state(sampi_sampler *s)
+static SAMPI_CALLED void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
-    if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
+    sampi_note_mt(s);
     s->before = s->now;
 }
 
@@ -43,7 +43,7 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
+    sampi_restore_mt(s);
 }
 
 /* Is an id of a short array there twice? What shares a bit with another is compared with all before it. */
@@ -107,7 +107,7 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
             if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
         ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
-    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
@@ -117,13 +117,13 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) {
+    if (!sampi_is_llama_cpp(s)) {
         if (ordinal[SAMPI_CHAIN]) sampi_recheck_order(cur); /* llama.cpp's set it where it isn't so */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
     int before = errno; /* libm's functions set it on underflow */
-    int status = traits->apply_llama(s, cur);
+    int status = sampi_apply_of(traits, true)(s, cur);
     errno = before;
     return status;
 }
@@ -140,7 +140,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    ordinal[SAMPI_CHAIN] |= s->rng != SAMP_RNG_PHILOX; /* no chain is counted: see sampi_run_checked */
+    ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* no chain is counted: see sampi_run_checked */
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
@@ -179,7 +179,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    if (s->rng == SAMP_RNG_PHILOX) sampi_recheck_order(cur);
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));

@@ -6,7 +6,7 @@
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
 {
     if (!copy) return NULL;
-    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
     copy->position = s->position;
     copy->perf = s->perf;
     copy->past.depth = s->past.depth;
@@ -100,7 +100,8 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
-    if (kind != SAMP_RNG_PHILOX && kind != SAMP_RNG_MT19937) return SAMP_E_RANGE;
+    int status = sampi_rng_status(kind);
+    if (status) return status;
     sampi_edited(s);
     s->rng = kind;
     s->position = 0;

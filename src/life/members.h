@@ -74,7 +74,7 @@ SAMP_API SAMPI_COLD int samp_chain_insert(samp_sampler *chain, int32_t i, samp_s
     sampi_sampler **item = c->u.chain.item + i;
     memmove(item + 1, item, (size_t)(c->u.chain.n - 1 - i) * sizeof *item);
     *item = s;
-    if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
+    if (sampi_rng_differs(s, c)) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
 

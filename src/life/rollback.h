@@ -81,17 +81,25 @@ static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
-/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+#ifndef SAMP_NO_MT19937
+/* Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_mt(sampi_sampler *s, sampi_record *r)
+{
+    if (!sampi_has_mt(s) || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+#endif
+
+/* One sampler's words. */
 static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (s->off) return;
     if (hooks->past) hooks->past(s, r);
-    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
-    sampi_mt *mt = sampi_mt_of(s);
-    uint32_t drawn = (uint32_t)mt->drawn;
-    sampi_record_words(r, &drawn, 1);
-    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+    sampi_record_mt(s, r);
 }
 
 /* ---- keeping records ---- */

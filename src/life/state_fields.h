@@ -75,13 +75,16 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
     r->head = n < r->cap ? n : 0;
 }
 
+#ifndef SAMP_NO_MT19937
 /* More than any generation draws: bytes that say so are no state. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
 /* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
    time, when the next is wanted: after a multiple of 624 `next` is still 624. */
-static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
+static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 {
+    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
     uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
     io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
     if (io->mode == SAMPI_READ) mt->drawn = drawn;
@@ -91,3 +94,4 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
         if (io->mode == SAMPI_READ) mt->state[i] = x;
     }
 }
+#endif

@@ -39,7 +39,7 @@ static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
    it, and what it gave is what goes on. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
-    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
@@ -77,7 +77,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_io_u64(io, &s->position);
-    if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    sampi_io_mt(io, s);
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 

@@ -56,7 +56,7 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
 static void sampi_mend_mu(sampi_sampler *s)
 {
     bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
-    if (s->rng == SAMP_RNG_PHILOX && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
 /* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
@@ -87,9 +87,7 @@ static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *ol
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
-    if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
-    *sampi_mt_of(s) = *sampi_mt_of(old);
-    s->now.drawn = old->now.drawn;
+    if (old) sampi_take_over_mt(s, old);
 }
 
 /* The new members learn. at_ordinal, which nobody needs between two draws, becomes for each old one the place behind
@@ -207,7 +205,7 @@ static SAMPI_COLD int sampi_swap_members(sampi_sampler *c, sampi_sampler *fresh,
     if (grammar) grammar->made_by = SAMPI_AS_GRAMMAR;
     for (int32_t i = 0; i < n; i++) {
         item[i]->owner = c;
-        if (item[i]->rng != c->rng) samp_set_rng(&item[i]->base, c->rng);
+        if (sampi_rng_differs(item[i], c)) samp_set_rng(&item[i]->base, c->rng);
     }
     SAMP_FREE(old);
     sampi_edited(c);

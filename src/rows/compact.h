@@ -90,7 +90,7 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, row->divided, work->x);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, sampi_is_divided(row), work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);

@@ -56,7 +56,7 @@ static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_
         it->x = it->buf;
     }
     if (row->r == 1.0f) return it->x;
-    row->k->scale(it->x, len, row->r, row->divided, it->buf);
+    row->k->scale(it->x, len, row->r, sampi_is_divided(row), it->buf);
     return it->buf;
 }
 

@@ -72,18 +72,26 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
-    float r;          /* 1 in a compact row */
-    bool divided;     /* MT19937: the logits are x / r */
-    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
-    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
-    float top;        /* the maximum of x, changes aside */
-    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;  /* dense only: elements of x that have another value, by id */
-    samp_token token; /* what the last sampler selected */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
-    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
-    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
+    float r;            /* 1 in a compact row */
+    bool is_own;        /* dense, and x are the workspace's logits: changed in place */
+    float top;          /* the maximum of x, changes aside */
+    float floor;        /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;    /* dense only: elements of x that have another value, by id */
+    samp_token token;   /* what the last sampler selected */
+#ifndef SAMP_NO_MT19937 /* in llama.cpp's arithmetic: */
+    bool divided;       /* the logits are x / r */
+    bool by_order;      /* dense, but the array would be in order; masked elements have been dropped from it */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
+    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    samp_token_data_array cur; /* the candidates, once the row has become an array */
+#endif
 };
+
+#ifndef SAMP_NO_MT19937
+static bool sampi_is_divided(const sampi_row *row) { return row->divided; }
+static bool sampi_is_llama_row(const sampi_row *row) { return row->expf != NULL; }
+static double sampi_sum_for_p(const sampi_row *row) { return row->sum; }
+#endif
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
@@ -111,7 +119,7 @@ static float sampi_float_up(double t)
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+static float sampi_scaled(const sampi_row *row, float x) { return sampi_is_divided(row) ? x / row->r : x * row->r; }
 
 static float sampi_logit_of(const sampi_row *row, float x)
 {
@@ -132,12 +140,12 @@ static bool sampi_reaches(const void *what, float x)
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
    would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
-static float sampi_unscale(const sampi_row *row, float l)
+static SAMPI_CALLED float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    return sampi_least(sampi_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
+    return sampi_least(sampi_reaches, &of, sampi_finite(sampi_is_divided(row) ? l * r : l / r));
 }
 
 /* ---- a row from the outside ---- */
@@ -189,7 +197,9 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
+#ifndef SAMP_NO_MT19937
     row->divided = false;
+#endif
     row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;

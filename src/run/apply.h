@@ -52,7 +52,7 @@ static SAMPI_COLD bool sampi_looks_at_few(const sampi_sampler *s, size_t n)
    SAMPI_DECLINED: it is none for a view, and may be a bad one. */
 static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 {
-    const bool is_llama = s->rng == SAMP_RNG_MT19937;
+    const bool is_llama = sampi_is_llama_cpp(s);
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
@@ -68,7 +68,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
     row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
-    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
+    if (is_llama) sampi_open_llama(row, work);
     row->top = -INFINITY;
     sampi_set_tokens(row, copies ? work->own : NULL, NULL, n);
     if (!copies) row->data = d, row->dtype = SAMPI_CANDIDATE;

@@ -20,7 +20,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
         *behind = s == from;
         return 0;
     }
-    if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
     if (s->off) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
@@ -32,9 +32,8 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
-    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
-        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+    if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
+    if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
     switch (s->kind) {
         SAMPI_CASE_CONSTRAINT
         case SAMPI_LOGIT_BIAS:

@@ -34,7 +34,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
    ratio test knows Philox only. */
 static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
-    bool philox = s->rng == SAMP_RNG_PHILOX;
+    bool philox = !sampi_is_llama_cpp(s);
     int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
     for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;

@@ -87,8 +87,8 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
             if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
             row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
         }
-        if (row->sum > 0.0)
-            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        if (sampi_sum_for_p(row) > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, sampi_sum_for_p(row));
         else
             row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
     }
@@ -114,7 +114,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
         sums->max = sampi_row_max(row);
         sums->z = sampi_view_exps(view, n, sums->max, &e);
     }
-    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+    if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
         sampi_write_view(view, n, sums, e);
     else

@@ -263,7 +263,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
     const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
-    bool llama = s->rng == SAMP_RNG_MT19937;
+    bool llama = sampi_is_llama_cpp(s);
     int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
@@ -311,7 +311,7 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     uint32_t n = sampi_dry_list(s, list);
     int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
-    if (s->rng == SAMP_RNG_MT19937 && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
+    if (sampi_is_llama_cpp(s) && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
         cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
     return SAMP_OK;
 }

@@ -60,9 +60,9 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
 {
     const samp_vocab *vocab = s->u.infill.vocab;
     const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
-    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
     float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
-    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    sampi_apply_of(softmax, llama)(s, cur);
     for (size_t i = 0; i < cur->size; i++) {
         sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
         n += (float)(llama || !sampi_masked(cur->data[i].logit));

@@ -11,7 +11,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     const sampi_sampler *done = sampi_first_mask(s);
     sampi_sampler *last = NULL;
     for (int i = 0; i < all; i++) {
-        if (member[i]->rng == SAMP_RNG_MT19937) return -1;
+        if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
         if (sampi_is_custom(member[i])) return -1;
         last = member[i];

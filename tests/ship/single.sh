@@ -10,6 +10,7 @@ cat > "$dir/tokens.c" <<'END'
 #define SAMP_SELF_INCLUDE "my.h"
 #include "my.h"
 #include <stdio.h>
+#include <string.h>
 int main(void)
 {
     float logits[300];
@@ -31,6 +32,22 @@ int main(void)
 #ifdef SAMPLING_GUMBEL
     samp_free(samp_init_gumbel(1));
 #endif
+#ifdef SAMP_NO_MT19937 /* whatever would choose it says so, and changes nothing */
+    const char *field = "";
+    samp_settings *settings = samp_settings_new();
+    if (samp_set_rng(chain, SAMP_RNG_MT19937) != SAMP_E_UNSUPPORTED) printf("samp_set_rng");
+    if (samp_settings_set(settings, "rng", "mt19937", &field) != SAMP_E_UNSUPPORTED || strcmp(field, "rng"))
+        printf("samp_settings_set");
+    if (samp_settings_set(settings, "rng", "philox", &field) != SAMP_OK) printf("philox");
+    samp_settings_free(settings);
+    params.rng = SAMP_RNG_MT19937;
+    if (samp_check_params(&params, &field) != SAMP_E_UNSUPPORTED || strcmp(field, "rng")) printf("samp_check_params");
+    if (samp_chain_update(chain, &params) != SAMP_E_UNSUPPORTED) printf("samp_chain_update");
+    samp_sampler *none = samp_chain_from_params(&params, NULL);
+    if (samp_status(none, &field) != SAMP_E_UNSUPPORTED || strcmp(field, "rng")) printf("samp_chain_from_params");
+    samp_free(none);
+#endif
+    for (int i = 0; i < 20; i++) printf("%d ", (int)samp_sample(chain, logits, 300));
     samp_free(chain);
     printf("\n");
     return 0;
@@ -59,7 +76,8 @@ all="grammar constraints peers drafts gumbel kv shards llama"
 try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done
-for what in operator avx512 avx2 sse2 neon wasm; do try core "$what"; done
+for what in mt19937 "mt19937 operator" operator avx512 avx2 sse2 neon wasm; do try core "$what"; done
+for part in $all "$all"; do try "$part" mt19937; done
 sh src/single.sh core "" "$dir/my.h"
 if "$CC" -DSAMPLING_KV -I"$dir" -fsyntax-only "$dir/tokens.c" 2> "$dir/log" || ! grep -q 'made without SAMPLING_KV' "$dir/log"; then
     fail "a part that is not there is not told"

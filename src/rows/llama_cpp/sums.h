@@ -92,27 +92,8 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
     return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
-/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
-   that they end in `to`. */
-static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
-{
-    uint32_t start[3][2049];
-    memset(start, 0, sizeof start);
-    for (size_t i = 0; i < n; i++) {
-        start[0][(from[i] >> 32 & 2047) + 1]++;
-        start[1][(from[i] >> 43 & 2047) + 1]++;
-        start[2][(from[i] >> 54) + 1]++;
-    }
-    for (int pass = 0; pass < 3; pass++) {
-        uint32_t *next = start[pass];
-        const int shift = 32 + 11 * pass;
-        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
-        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-}
+/* work: whose kernels are asked, once for all rows. */
+static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work) { row->expf = sampi_expf_of(work, row->k); }
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */

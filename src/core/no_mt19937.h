@@ -1,0 +1,31 @@
+/* ---- without llama.cpp's arithmetic (SAMP_NO_MT19937) ----
+   What core/mt19937.h and the rooms called llama_cpp are asked, answered without them: no sampler computes as llama.cpp
+   does, so the compiler drops whatever would have to be done if one did. */
+
+#define SAMPI_RNG_NAMES "philox"
+
+/* What speaks against a random source: that it is none, or that it has been left out. */
+static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
+{
+    if (rng == SAMP_RNG_MT19937) return SAMP_E_UNSUPPORTED;
+    return rng == SAMP_RNG_PHILOX ? SAMP_OK : SAMP_E_RANGE;
+}
+
+#define sampi_is_llama_cpp(s)                   ((void)(s), false)
+#define sampi_rng_differs(s, t)                 ((void)(s), (void)(t), false)
+#define sampi_mt_size(kind)                     0
+#define sampi_begin_mt(s)                       ((void)0)
+#define sampi_note_mt(s)                        ((void)0)
+#define sampi_restore_mt(s)                     ((void)0)
+#define sampi_record_mt(s, r)                   ((void)0)
+#define sampi_take_over_mt(s, old)              ((void)0)
+#define sampi_io_mt(io, s)                      ((void)0)
+#define sampi_apply_of(traits, is_llama)        ((traits)->apply)
+#define sampi_is_divided(row)                   false
+#define sampi_is_llama_row(row)                 false
+#define sampi_sum_for_p(row)                    0.0
+#define sampi_open_llama(row, work)             ((void)0)
+#define sampi_draw_llama(job, plan, row, token) SAMPI_DECLINED
+#define sampi_fits_llama(row, s)                true
+#define sampi_view_llama(view, s)               SAMPI_DECLINED
+#define sampi_view_sorted_dist(view, s)         false

@@ -1,0 +1,17 @@
+/* ---- kernels of llama.cpp's arithmetic, one element at a time ---- */
+
+static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
+        sum += (double)e[i];
+    }
+    return sum;
+}
+
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+{
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
+}

@@ -1,0 +1,95 @@
+/* ---- an array through a chain ---- */
+
+/* One sampler that is no chain and not a user's, through a view or step by step. */
+static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
+{
+    const uint64_t position = view->outer->position;
+    int status = SAMP_OK;
+    if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    bool is_llama = sampi_is_llama_cpp(s);
+    if (!view->is_open) status = sampi_open_view(view, s);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
+    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
+    if (status || s->off) return status;
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
+    if (status) sampi_close_view(view, NULL, -1);
+    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
+}
+
+/* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
+static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    sampi_close_view(view, NULL, -1);
+    int status = samp_status(&s->base, NULL);
+    view->ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    if (!status) status = sampi_call_custom(s, cur);
+    if (status) return status;
+    if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
+        return SAMP_OK;
+    view->is_open = false;
+    return sampi_check_left(s, cur);
+}
+
+static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
+{
+    int status = SAMP_OK;
+    if (sampi_is_custom(s)) return sampi_view_custom(view, s);
+    if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
+    for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
+    return status;
+}
+
+static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *work, samp_token_data_array *cur)
+{
+    sampi_view view;
+    memset(&view, 0, sizeof view);
+    view.outer = outer;
+    view.work = work;
+    view.cur = cur;
+    return view;
+}
+
+static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                          samp_token_data_array *cur, const uint32_t *ordinal)
+{
+    sampi_view view = sampi_make_view(job->s, job->work, cur);
+    int status = SAMP_OK;
+    memcpy(view.ordinal, ordinal, sizeof view.ordinal);
+    for (int i = from; i < n && !status; i++)
+        status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
+                                            : sampi_run(member[i], cur, job->s->position, view.ordinal);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return status;
+}
+
+/* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
+static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
+{
+    const uint64_t kinds = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY);
+    bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
+    return !s->off && is_dense && kinds >> s->kind & 1;
+}
+
+/* As in the steps, the array is checked before anything is counted as an edit or written. */
+SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_view view = sampi_make_view(s, &s->work, cur);
+    view.ordinal[SAMPI_CHAIN] = sampi_is_llama_cpp(s); /* as in sampi_run */
+    bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
+    if (status == SAMPI_DECLINED) status = sampi_check(cur);
+    if (status) return status;
+    if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
+    sampi_moves(s);
+    sampi_save_state(s);
+    status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return sampi_end_draw(s, status);
+}
