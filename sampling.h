@@ -185,75 +185,75 @@
 /* The rooms of src/, and the line where each begins:
 
        2 api/opening.h                    7251 samplers/adaptive_p.h           16930 grammar/tree.h
-     261 api/config.h                     7326 samplers/llama_cpp/head.h       17724 grammar/finishing.h
-     291 api/types.h                      7403 samplers/llama_cpp/truncation.h 18015 grammar/reading.h
-     539 api/missing.h                    7543 samplers/llama_cpp/temperature.h 18100 grammar/gbnf.h
-     553 api/sample.h                     7605 samplers/llama_cpp/selection.h  18392 grammar/regex.h
-     640 api/chains.h                     7746 samplers/infill.h               18789 grammar/grammars.h
-     889 api/samplers.h                   7829 config/describe.h               18851 grammar/vocabulary.h
-    1142 api/gumbel.h                     8010 config/params.h                 19319 grammar/triggers.h
-    1162 api/operator.h                   8082 config/constructors.h           19644 grammar/matcher.h
-    1211 api/kv.h                         8292 config/from_params.h            19874 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8363 config/orders.h                 20389 grammar/states.h
-    1429 api/text_error.h                 8592 config/numbers.h                20544 grammar/items.h
-    1445 api/grammar.h                    8729 config/set.h                    20670 grammar/masks.h
-    1606 api/shards.h                     8878 config/tell.h                   20865 grammar/runs.h
-    1700 api/peers.h                      9009 config/settings.h               21037 grammar/entries.h
-    1767 api/drafts.h                     9118 life/rollback.h                 21414 grammar/accepting.h
-    1864 api/constraints.h                9433 life/chain.h                    21750 grammar/waiting.h
-    2034 api/parts.h                      9712 life/members.h                  21876 grammar/history.h
-    2071 base/switches.h                  9825 life/update.h                   22002 grammar/room.h
-    2321 base/random.h                   10084 life/copy.h                     22239 grammar/sampler.h
-    2343 base/mt19937.h                  10273 rows/row.h                      22501 grammar/hooks.h
-    2415 base/exact.h                    10551 rows/pieces.h                   22612 schema/head.h
-    2625 base/bits128.h                  10644 rows/thresholds.h               22778 schema/errors.h
-    2703 base/elements.h                 10750 rows/compact.h                  22880 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10932 rows/sums.h                     22903 schema/references.h
-    2874 kernels/contract.h              11080 rows/changes.h                  23175 schema/strings.h
-    2992 kernels/scalar.h                11165 rows/cuts.h                     23237 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11595 rows/typical.h                  23503 schema/sets.h
-    3198 kernels/sets.h                  11907 rows/tail_free.h                23649 schema/formats.h
-    3245 kernels/vectors.h               11983 rows/selecting.h                23845 schema/scalars.h
-    3360 kernels/avx512.h                12115 rows/mirostat.h                 24136 schema/goals.h
-    3442 kernels/avx2.h                  12196 rows/plan.h                     24353 schema/alternatives.h
-    3503 kernels/sse2.h                  12244 rows/logprobs.h                 24831 schema/objects.h
-    3519 kernels/neon.h                  12330 rows/finish.h                   25343 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25598 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25770 peers/tables.h
-    3572 kernels/shared.h                13152 rows/llama_cpp/draw.h           26075 peers/values.h
-    3693 kernels/passes.h                13253 rows/draw.h                     26486 peers/llama_server.h
-    4266 kernels/llama_cpp/passes.h      13351 run/sample.h                    26554 peers/fields.h
-    4348 kernels/check.h                 13533 run/apply.h                     26714 peers/requests.h
-    4369 kernels/dispatch.h              13616 run/writing.h                   26838 shards/head.h
-    4565 core/array.h                    13745 run/arrays.h                    26958 shards/bytes.h
-    4895 core/table.h                    13868 run/arrays_llama_cpp.h          27055 shards/merging.h
-    5155 core/record.h                   14069 run/walk.h                      27332 shards/row.h
-    5369 core/fields.h                   14166 run/verify.h                    27448 shards/answers.h
-    5540 core/owners.h                   14259 run/batch.h                     27998 shards/logprobs.h
-    5588 core/mt19937.h                  14411 life/state.h                    28136 shards/told.h
-    5645 core/no_mt19937.h               14502 life/state_fields.h             28274 shards/steps.h
-    5678 core/making.h                   14601 life/state_kinds.h              28470 shards/prefix.h
-    5808 core/windows.h                  14761 grammar/declared.h              29062 shards/cuts.h
-    5908 core/streams.h                  14775 constraints/declared.h          29283 shards/draws.h
-    5946 samplers/logit_bias.h           14795 core/kinds.h                    29435 shards/way.h
-    5984 samplers/penalties.h            14885 operator/weights.h              29579 shards/memory.h
-    6040 samplers/dry.h                  14972 operator/search.h               29656 shards/batch.h
-    6359 samplers/top_n_sigma.h          15110 operator/run.h                  30088 drafts/head.h
-    6443 samplers/tail_free.h            15277 kv/cells.h                      30144 drafts/block.h
-    6519 samplers/typical_top_p.h        15314 kv/making.h                     30333 drafts/tree.h
-    6554 samplers/min_p.h                15539 kv/slot.h                       30456 drafts/relaxed.h
-    6567 samplers/top_a.h                15678 kv/sequences.h                  30534 drafts/hooks.h
-    6620 samplers/top_h_min_k.h          15812 kv/data.h                       30567 constraints/automaton.h
-    6690 samplers/xtc.h                  15935 kv/update.h                     30656 constraints/making.h
-    6726 samplers/temperature.h          16060 kv/state.h                      30869 constraints/sampler.h
-    6790 samplers/smoothing.h            16271 llama_cpp/functions.h           30961 constraints/constructors.h
-    6843 drafts/declared.h               16338 llama_cpp/object.h              31226 constraints/accepting.h
-    6859 samplers/selection.h            16391 llama_cpp/vocabulary.h          31472 constraints/drawing.h
-    6891 samplers/choose.h               16467 text/reading.h                  31657 constraints/told.h
-    6954 samplers/ratio.h                16574 text/strings.h                  31717 constraints/top_p_decay.h
-    7032 samplers/draw.h                 16666 text/values.h                   31771 constraints/accessors.h
-    7088 samplers/gumbel.h               16821 text/documents.h                31810 base/restore.h
-    7151 samplers/mirostat.h             16896 grammar/head.h                  31823 api/license.h
+     261 api/config.h                     7326 samplers/llama_cpp/head.h       17732 grammar/finishing.h
+     291 api/types.h                      7403 samplers/llama_cpp/truncation.h 18023 grammar/reading.h
+     539 api/missing.h                    7543 samplers/llama_cpp/temperature.h 18108 grammar/gbnf.h
+     553 api/sample.h                     7605 samplers/llama_cpp/selection.h  18400 grammar/regex.h
+     640 api/chains.h                     7746 samplers/infill.h               18797 grammar/grammars.h
+     889 api/samplers.h                   7829 config/describe.h               18859 grammar/vocabulary.h
+    1142 api/gumbel.h                     8010 config/params.h                 19327 grammar/triggers.h
+    1162 api/operator.h                   8082 config/constructors.h           19652 grammar/matcher.h
+    1211 api/kv.h                         8292 config/from_params.h            19882 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8363 config/orders.h                 20397 grammar/states.h
+    1429 api/text_error.h                 8592 config/numbers.h                20552 grammar/items.h
+    1445 api/grammar.h                    8729 config/set.h                    20678 grammar/masks.h
+    1606 api/shards.h                     8878 config/tell.h                   20873 grammar/runs.h
+    1700 api/peers.h                      9009 config/settings.h               21045 grammar/entries.h
+    1767 api/drafts.h                     9118 life/rollback.h                 21422 grammar/accepting.h
+    1864 api/constraints.h                9433 life/chain.h                    21758 grammar/waiting.h
+    2034 api/parts.h                      9712 life/members.h                  21884 grammar/history.h
+    2071 base/switches.h                  9825 life/update.h                   22010 grammar/room.h
+    2321 base/random.h                   10084 life/copy.h                     22247 grammar/sampler.h
+    2343 base/mt19937.h                  10273 rows/row.h                      22509 grammar/hooks.h
+    2415 base/exact.h                    10551 rows/pieces.h                   22620 schema/head.h
+    2625 base/bits128.h                  10644 rows/thresholds.h               22794 schema/errors.h
+    2703 base/elements.h                 10750 rows/compact.h                  22907 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10932 rows/sums.h                     22941 schema/references.h
+    2874 kernels/contract.h              11080 rows/changes.h                  23213 schema/strings.h
+    2992 kernels/scalar.h                11165 rows/cuts.h                     23275 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11595 rows/typical.h                  23547 schema/sets.h
+    3198 kernels/sets.h                  11907 rows/tail_free.h                23745 schema/formats.h
+    3245 kernels/vectors.h               11983 rows/selecting.h                23942 schema/scalars.h
+    3360 kernels/avx512.h                12115 rows/mirostat.h                 24241 schema/goals.h
+    3442 kernels/avx2.h                  12196 rows/plan.h                     24462 schema/alternatives.h
+    3503 kernels/sse2.h                  12244 rows/logprobs.h                 24940 schema/objects.h
+    3519 kernels/neon.h                  12330 rows/finish.h                   25453 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25707 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25882 peers/tables.h
+    3572 kernels/shared.h                13152 rows/llama_cpp/draw.h           26187 peers/values.h
+    3693 kernels/passes.h                13253 rows/draw.h                     26598 peers/llama_server.h
+    4266 kernels/llama_cpp/passes.h      13351 run/sample.h                    26666 peers/fields.h
+    4348 kernels/check.h                 13533 run/apply.h                     26826 peers/requests.h
+    4369 kernels/dispatch.h              13616 run/writing.h                   26950 shards/head.h
+    4565 core/array.h                    13745 run/arrays.h                    27070 shards/bytes.h
+    4895 core/table.h                    13868 run/arrays_llama_cpp.h          27167 shards/merging.h
+    5155 core/record.h                   14069 run/walk.h                      27444 shards/row.h
+    5369 core/fields.h                   14166 run/verify.h                    27560 shards/answers.h
+    5540 core/owners.h                   14259 run/batch.h                     28110 shards/logprobs.h
+    5588 core/mt19937.h                  14411 life/state.h                    28248 shards/told.h
+    5645 core/no_mt19937.h               14502 life/state_fields.h             28386 shards/steps.h
+    5678 core/making.h                   14601 life/state_kinds.h              28582 shards/prefix.h
+    5808 core/windows.h                  14761 grammar/declared.h              29174 shards/cuts.h
+    5908 core/streams.h                  14775 constraints/declared.h          29395 shards/draws.h
+    5946 samplers/logit_bias.h           14795 core/kinds.h                    29547 shards/way.h
+    5984 samplers/penalties.h            14885 operator/weights.h              29691 shards/memory.h
+    6040 samplers/dry.h                  14972 operator/search.h               29768 shards/batch.h
+    6359 samplers/top_n_sigma.h          15110 operator/run.h                  30200 drafts/head.h
+    6443 samplers/tail_free.h            15277 kv/cells.h                      30256 drafts/block.h
+    6519 samplers/typical_top_p.h        15314 kv/making.h                     30445 drafts/tree.h
+    6554 samplers/min_p.h                15539 kv/slot.h                       30568 drafts/relaxed.h
+    6567 samplers/top_a.h                15678 kv/sequences.h                  30646 drafts/hooks.h
+    6620 samplers/top_h_min_k.h          15812 kv/data.h                       30679 constraints/automaton.h
+    6690 samplers/xtc.h                  15935 kv/update.h                     30768 constraints/making.h
+    6726 samplers/temperature.h          16060 kv/state.h                      30981 constraints/sampler.h
+    6790 samplers/smoothing.h            16271 llama_cpp/functions.h           31073 constraints/constructors.h
+    6843 drafts/declared.h               16338 llama_cpp/object.h              31338 constraints/accepting.h
+    6859 samplers/selection.h            16391 llama_cpp/vocabulary.h          31584 constraints/drawing.h
+    6891 samplers/choose.h               16467 text/reading.h                  31769 constraints/told.h
+    6954 samplers/ratio.h                16574 text/strings.h                  31829 constraints/top_p_decay.h
+    7032 samplers/draw.h                 16666 text/values.h                   31883 constraints/accessors.h
+    7088 samplers/gumbel.h               16821 text/documents.h                31922 base/restore.h
+    7151 samplers/mirostat.h             16896 grammar/head.h                  31935 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -17151,14 +17151,22 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
 }
 
 /* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
-static bool sampi_slots_renew(sampi_vec *slots)
+static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
     if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
-    sampi_vec_free(slots);
-    *slots = more;
+    *made = more;
+    return true;
+}
+
+/* The same, in place of the old ones. */
+static bool sampi_slots_renew(sampi_vec *slots)
+{
+    sampi_vec old = *slots;
+    if (!sampi_slots_like(slots, &old)) return false;
+    sampi_vec_free(&old);
     return true;
 }
 
@@ -22743,14 +22751,22 @@ typedef struct sampi_schema {
     int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
     int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
     uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
-    uint8_t *says;                  /* [n_nodes] see sampi_schema_says; 0: not known yet */
-    sampi_node formats[2][32];      /* of the table's lines, lower and upper; 0: not made yet */
-    int64_t steps;                  /* that may still be done */
-    int choices;                    /* of sampi_expand and sampi_finish_objects that are under way */
-    int level;                      /* of questions whether something is possible, one within the other */
-    sampi_node space, comma, colon; /* between the parts of arrays and objects */
-    sampi_node any, string;         /* a character of a string in any spelling; any string */
-    sampi_node character, shortest; /* the same in the shortest one */
+    int32_t *value_of;         /* [n_strings] of numbers: the first string that is the same number, + 1; 0: not looked
+                                       for yet */
+    int32_t *marks;            /* [n_strings] the values of a list, see sampi_texts_mark: the round they are of */
+    int32_t *children;         /* [n_nodes] where the arena has a list's children, + 1; 0: not yet */
+    sampi_vec values;          /* int32_t: where a number with some hash is: its string, or -1 */
+    int32_t n_values, round;   /* how many there are; of marks */
+    sampi_texts marked;        /* the list that is marked */
+    int32_t spare;             /* small work that is still in the last step: sampi_schema_work */
+    uint8_t *says;             /* [n_nodes] see sampi_schema_says; 0: not known yet */
+    sampi_node formats[2][32]; /* of the table's lines, lower and upper; 0: not made yet */
+    int64_t steps;             /* that may still be done */
+    int choices;               /* of sampi_expand and sampi_finish_objects that are under way */
+    int level;                 /* of questions whether something is possible, one within the other */
+    sampi_node space, comma, colon;                        /* between the parts of arrays and objects */
+    sampi_node any, string;                                /* a character of a string in any spelling; any string */
+    sampi_node character, shortest;                        /* the same in the shortest one */
     sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
 } sampi_schema;
 
@@ -22877,6 +22893,17 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
     return !x->status;
 }
 
+/* Work that is less than a step: of the size of a node that is looked for, or of 64 bytes. */
+static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
+{
+    enum { STEP = 16 };
+    SAMPI_COUNT_STEPS(n);
+    while (n > STEP && sampi_schema_step(x, node)) n -= STEP;
+    if (x->status || (x->spare -= (int32_t)n) >= 0) return !x->status;
+    x->spare += STEP;
+    return sampi_schema_step(x, node);
+}
+
 /* ---- src/schema/collections.h ---- */
 /* ---- schemas: lists of numbers ----
    A list that grows, in the record of the schema under work (sampi_schema): out of memory is its error, and what
@@ -22898,6 +22925,17 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
     static const uint8_t types[] = { SAMPI_T_NULL,   SAMPI_T_FALSE, SAMPI_T_TRUE,  SAMPI_T_NUMBER,
                                      SAMPI_T_STRING, SAMPI_T_ARRAY, SAMPI_T_OBJECT };
     return types[sampi_doc(x, value)->kind];
+}
+
+/* Child i of an array of the document, or -1; all of them are listed when the first one is asked for. */
+static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
+{
+    if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
+    if (!x->children[array]) {
+        x->children[array] = x->arena.n + 1;
+        for (int32_t k = sampi_doc(x, array)->first; k >= 0; k = sampi_doc(x, k)->next) sampi_push(x, &x->arena, k);
+    }
+    return x->status ? -1 : *sampi_ints(&x->arena, x->children[array] - 1 + i);
 }
 
 /* ---- src/schema/references.h ---- */
@@ -23246,11 +23284,11 @@ typedef struct sampi_decimal {
     char d[400];
 } sampi_decimal;
 
-/* The number of a node; false: it has more digits than we take (no error). */
-static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+/* The number that a string of the document is; false: it has more digits than we take (no error). */
+static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
-    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    const char *text = sampi_doc_text(x, string, &n);
     int32_t exponent = 0;
     bool behind = false;
     d->n = d->point = 0;
@@ -23272,6 +23310,12 @@ static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, s
     d->point = d->n ? d->point + (minus ? -exponent : exponent) : 0;
     if (d->n == 0) d->negative = false;
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
+}
+
+/* The number of a node. */
+static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
 }
 
 static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
@@ -23524,13 +23568,57 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* Are two numbers, or two strings, the same value? */
-static SAMPI_COLD bool sampi_schema_same(const sampi_schema *x, int32_t a, int32_t b)
+/* The place of a number in the table of them, or where it would be; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
-    sampi_decimal p, q;
-    if (sampi_doc(x, a)->text == sampi_doc(x, b)->text) return true;
-    if (sampi_doc(x, a)->kind != SAMPI_JSON_NUMBER) return false;
-    return sampi_decimal_read(x, a, &p) && sampi_decimal_read(x, b, &q) && sampi_decimal_same(&p, &q);
+    const uint32_t mask = (uint32_t)x->values.n - 1;
+    uint32_t h = (uint32_t)sampi_checksum(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
+    sampi_decimal other;
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
+        SAMPI_COUNT_STEPS(1);
+        if (*slot < 0 || (sampi_decimal_of(x, *slot, &other) && sampi_decimal_same(d, &other))) return slot;
+    }
+    return NULL;
+}
+
+/* Twice the room, and all numbers in it. */
+static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
+{
+    sampi_vec old = x->values;
+    sampi_decimal d;
+    if (!sampi_slots_like(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    for (int32_t i = 0; i < old.n && !x->status; i++) {
+        const int32_t string = *sampi_ints(&old, i);
+        if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
+        int32_t *slot = sampi_value_slot(x, &d);
+        if (slot)
+            *slot = string;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many numbers collide");
+    }
+    sampi_vec_free(&old);
+    return !x->status;
+}
+
+/* The string that stands for the value of a number or a string of the document: equal values have the same one. */
+static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
+{
+    const int32_t string = sampi_doc(x, node)->text;
+    sampi_decimal d;
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
+    if (x->value_of[string]) return x->value_of[string] - 1;
+    int32_t value = string;
+    if (sampi_decimal_of(x, string, &d)) {
+        if (2 * (x->n_values + 1) > x->values.n && !sampi_values_rehash(x)) return string;
+        int32_t *slot = sampi_value_slot(x, &d);
+        if (!slot) return sampi_schema_fail(x, node, SAMP_E_RANGE, "too many numbers collide"), string;
+        if (*slot >= 0) value = *slot;
+        x->n_values += *slot < 0;
+        *slot = value;
+    }
+    x->value_of[string] = value + 1;
+    return value;
 }
 
 /* One value: a number or a string. */
@@ -23545,26 +23633,34 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return string ? x->string : x->number;
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
-    for (int32_t i = 0; i < a.n && node >= 0; i++)
+    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, 0, 1); i++)
         node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
     return node;
 }
 
-/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
-static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
+/* Mark the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked tells them. A list that has grown
+   since it was marked is only looked at where it is new. */
+static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
-    for (int32_t i = 0; i < list.n; i++)
-        if (sampi_schema_same(x, *sampi_ints(&x->arena, list.list + i), value)) return true;
-    return false;
+    int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
+    if (i == 0) x->round++;
+    for (; i < list.n && (i % 16 || sampi_schema_work(x, 0, 1)); i++) {
+        const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
+        SAMPI_COUNT_STEPS(1);
+        x->marks[value] = x->round;
+    }
+    x->marked = list;
 }
+static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
 /* The values of list a that are in list b, or with `in` false that are not. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
+    sampi_texts_mark(x, b);
     for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
         int32_t value = *sampi_ints(&x->arena, a.list + i);
-        if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
+        if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
     }
     both.n = x->arena.n - both.list;
     return both;
@@ -23625,7 +23721,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         a.n += either.n;
         return a;
     }
-    for (int32_t i = 0; i < a.n + either.n; i++)
+    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, 0, 4)); i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;
@@ -23673,6 +23769,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
 {
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
+    if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
     char *text = NULL; /* with a 0 behind it */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))
@@ -24000,8 +24097,16 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        for (int32_t i = sampi_doc(x, any_of)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any = sampi_scalars_or(x, any, sampi_schema_scalars(x, i, over));
+        for (int string = 0; string < 2;
+             string++) /* one after the other, or lists of both would not grow where they are */
+            for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
+                const sampi_scalars s = sampi_schema_scalars(x, i, over);
+                any.types |= s.types;
+                if (string)
+                    any.string = sampi_texts_or(x, any.string, s.string, true);
+                else
+                    any.number = sampi_texts_or(x, any.number, s.number, false);
+            }
         all = sampi_scalars_and(x, all, any);
     }
     if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
@@ -24172,7 +24277,11 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    while (at < x->stack.n && *sampi_ints(&x->stack, at) < literal) at++;
+    for (int32_t end = x->stack.n; at < end;) { /* the first one that is not below it */
+        const int32_t middle = at + (end - at) / 2;
+        const bool below = *sampi_ints(&x->stack, middle) < literal;
+        *(below ? &at : &end) = middle + below;
+    }
     if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
     sampi_push(x, &x->stack, literal);
     if (x->status) return true;
@@ -24983,9 +25092,8 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
 {
     if (a.n == SAMPI_ANY) return true;
     if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
-    for (int32_t i = 0; i < a.n; i++)
-        if (sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text == string) return true;
-    return false;
+    sampi_texts_mark(x, a);
+    return sampi_is_marked(x, string);
 }
 
 /* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
@@ -24993,7 +25101,9 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
+    const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* each is asked about the name */
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;
@@ -25400,8 +25510,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
         bool value = atom.kind == SAMPI_ATOM_VALUE;
         int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
-                at = prefix < 0 ? -1 : sampi_doc(x, prefix)->first;
-        for (int32_t number = 0; at >= 0 && number < i; number++) at = sampi_doc(x, at)->next;
+                at = prefix < 0 ? -1 : sampi_doc_child(x, prefix, i);
         if (value)
             possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
@@ -25659,20 +25768,23 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 #undef SAMPI_SCHEMA_NAME
     };
     size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
-    size_t size = 2 * n_nodes * (sizeof *x->scalars + sizeof *x->targets) + 4 * n_nodes +
-                  n_strings * (2 * sizeof *x->listed + 1);
+    size_t size = n_nodes * (2 * sizeof *x->scalars + 3 * sizeof *x->targets) + 4 * n_nodes +
+                  n_strings * (4 * sizeof *x->listed + 1);
     x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
     if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
     x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
     x->resource_of = x->targets + n_nodes;
-    x->listed = x->resource_of + n_nodes;
+    x->children = x->resource_of + n_nodes;
+    x->listed = x->children + n_nodes;
     x->pattern_of = x->listed + n_strings;
-    x->scalars_known = (uint8_t *)(x->pattern_of + n_strings);
+    x->value_of = x->pattern_of + n_strings;
+    x->marks = x->value_of + n_strings;
+    x->scalars_known = (uint8_t *)(x->marks + n_strings);
     x->stands = x->scalars_known + 2 * n_nodes;
     x->says = x->stands + n_nodes;
     x->key_of = x->says + n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
-    memset(x->listed, 0, 2 * n_strings * sizeof *x->listed + 4 * n_nodes + n_strings);
+    memset(x->children, 0, (n_nodes + 4 * n_strings) * sizeof *x->children + 4 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
         x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
         if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
@@ -25728,9 +25840,9 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
-    sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,    &x->stack,        &x->atoms,
-                          &x->todo,    &x->queue,     &x->asked,    &x->deriver.work, &x->resources,
-                          &x->anchors, &x->addresses, &x->by_anchor };
+    sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
+                          &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
+                          &x->anchors, &x->addresses, &x->by_anchor, &x->values };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);

@@ -221,14 +221,22 @@ static void sampi_vec_trim(sampi_vec *vec, size_t width)
 }
 
 /* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
-static bool sampi_slots_renew(sampi_vec *slots)
+static bool sampi_slots_like(sampi_vec *made, const sampi_vec *slots)
 {
     sampi_vec more = sampi_vec_like(slots);
     int32_t n = slots->n ? 2 * slots->n : 64;
     if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
     memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
-    sampi_vec_free(slots);
-    *slots = more;
+    *made = more;
+    return true;
+}
+
+/* The same, in place of the old ones. */
+static bool sampi_slots_renew(sampi_vec *slots)
+{
+    sampi_vec old = *slots;
+    if (!sampi_slots_like(slots, &old)) return false;
+    sampi_vec_free(&old);
     return true;
 }
 

@@ -57,8 +57,7 @@ static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a
         if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
         bool value = atom.kind == SAMPI_ATOM_VALUE;
         int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
-                at = prefix < 0 ? -1 : sampi_doc(x, prefix)->first;
-        for (int32_t number = 0; at >= 0 && number < i; number++) at = sampi_doc(x, at)->next;
+                at = prefix < 0 ? -1 : sampi_doc_child(x, prefix, i);
         if (value)
             possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
         else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)

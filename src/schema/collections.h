@@ -19,3 +19,14 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
                                      SAMPI_T_STRING, SAMPI_T_ARRAY, SAMPI_T_OBJECT };
     return types[sampi_doc(x, value)->kind];
 }
+
+/* Child i of an array of the document, or -1; all of them are listed when the first one is asked for. */
+static SAMPI_COLD int32_t sampi_doc_child(sampi_schema *x, int32_t array, int32_t i)
+{
+    if (i < 0 || i >= sampi_doc(x, array)->n) return -1;
+    if (!x->children[array]) {
+        x->children[array] = x->arena.n + 1;
+        for (int32_t k = sampi_doc(x, array)->first; k >= 0; k = sampi_doc(x, k)->next) sampi_push(x, &x->arena, k);
+    }
+    return x->status ? -1 : *sampi_ints(&x->arena, x->children[array] - 1 + i);
+}

@@ -98,3 +98,14 @@ static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
         sampi_schema_fail(x, node, SAMP_E_RANGE, "too many combinations of anyOf, oneOf, not and the like");
     return !x->status;
 }
+
+/* Work that is less than a step: of the size of a node that is looked for, or of 64 bytes. */
+static SAMPI_COLD bool sampi_schema_work(sampi_schema *x, int32_t node, size_t n)
+{
+    enum { STEP = 16 };
+    SAMPI_COUNT_STEPS(n);
+    while (n > STEP && sampi_schema_step(x, node)) n -= STEP;
+    if (x->status || (x->spare -= (int32_t)n) >= 0) return !x->status;
+    x->spare += STEP;
+    return sampi_schema_step(x, node);
+}

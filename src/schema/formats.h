@@ -24,6 +24,7 @@ static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node,
 {
     size_t n;
     if (x->pattern_of[string]) return x->pattern_of[string] - 1;
+    if (!sampi_schema_work(x, node, 4 * x->doc.strings[string].n)) return SAMPI_NEVER;
     char *text = NULL; /* with a 0 behind it */
     const char *bytes = sampi_doc_text(x, string, &n);
     if (!(text = (char *)SAMP_MALLOC(n + 1)))

@@ -36,7 +36,11 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
         if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
         literal = sampi_literal_of(node, meant);
     }
-    while (at < x->stack.n && *sampi_ints(&x->stack, at) < literal) at++;
+    for (int32_t end = x->stack.n; at < end;) { /* the first one that is not below it */
+        const int32_t middle = at + (end - at) / 2;
+        const bool below = *sampi_ints(&x->stack, middle) < literal;
+        *(below ? &at : &end) = middle + below;
+    }
     if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
     sampi_push(x, &x->stack, literal);
     if (x->status) return true;

@@ -131,14 +131,22 @@ typedef struct sampi_schema {
     int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
     int32_t *resource_of;           /* [n_nodes] the resource that a node is in */
     uint8_t *stands;                /* [n_nodes] SAMPI_STANDS_*: where schemas stand */
-    uint8_t *says;                  /* [n_nodes] see sampi_schema_says; 0: not known yet */
-    sampi_node formats[2][32];      /* of the table's lines, lower and upper; 0: not made yet */
-    int64_t steps;                  /* that may still be done */
-    int choices;                    /* of sampi_expand and sampi_finish_objects that are under way */
-    int level;                      /* of questions whether something is possible, one within the other */
-    sampi_node space, comma, colon; /* between the parts of arrays and objects */
-    sampi_node any, string;         /* a character of a string in any spelling; any string */
-    sampi_node character, shortest; /* the same in the shortest one */
+    int32_t *value_of;         /* [n_strings] of numbers: the first string that is the same number, + 1; 0: not looked
+                                       for yet */
+    int32_t *marks;            /* [n_strings] the values of a list, see sampi_texts_mark: the round they are of */
+    int32_t *children;         /* [n_nodes] where the arena has a list's children, + 1; 0: not yet */
+    sampi_vec values;          /* int32_t: where a number with some hash is: its string, or -1 */
+    int32_t n_values, round;   /* how many there are; of marks */
+    sampi_texts marked;        /* the list that is marked */
+    int32_t spare;             /* small work that is still in the last step: sampi_schema_work */
+    uint8_t *says;             /* [n_nodes] see sampi_schema_says; 0: not known yet */
+    sampi_node formats[2][32]; /* of the table's lines, lower and upper; 0: not made yet */
+    int64_t steps;             /* that may still be done */
+    int choices;               /* of sampi_expand and sampi_finish_objects that are under way */
+    int level;                 /* of questions whether something is possible, one within the other */
+    sampi_node space, comma, colon;                        /* between the parts of arrays and objects */
+    sampi_node any, string;                                /* a character of a string in any spelling; any string */
+    sampi_node character, shortest;                        /* the same in the shortest one */
     sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
 } sampi_schema;
 

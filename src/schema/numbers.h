@@ -9,11 +9,11 @@ typedef struct sampi_decimal {
     char d[400];
 } sampi_decimal;
 
-/* The number of a node; false: it has more digits than we take (no error). */
-static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+/* The number that a string of the document is; false: it has more digits than we take (no error). */
+static SAMPI_COLD bool sampi_decimal_of(const sampi_schema *x, int32_t string, sampi_decimal *d)
 {
     size_t n, i = 0;
-    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    const char *text = sampi_doc_text(x, string, &n);
     int32_t exponent = 0;
     bool behind = false;
     d->n = d->point = 0;
@@ -35,6 +35,12 @@ static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, s
     d->point = d->n ? d->point + (minus ? -exponent : exponent) : 0;
     if (d->n == 0) d->negative = false;
     return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
+}
+
+/* The number of a node. */
+static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    return sampi_decimal_of(x, sampi_doc(x, node)->text, d);
 }
 
 static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)

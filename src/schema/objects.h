@@ -152,9 +152,8 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
 {
     if (a.n == SAMPI_ANY) return true;
     if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
-    for (int32_t i = 0; i < a.n; i++)
-        if (sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text == string) return true;
-    return false;
+    sampi_texts_mark(x, a);
+    return sampi_is_marked(x, string);
 }
 
 /* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
@@ -162,7 +161,9 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
+    const size_t n_atoms = (size_t)(o->last - o->shapes->first);
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+        if (n_atoms > 4 && !sampi_schema_work(x, 0, n_atoms / 2)) break; /* each is asked about the name */
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         if (o->shapes->ask && !n.required) continue;

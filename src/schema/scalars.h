@@ -155,8 +155,16 @@ static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t s
         all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
     if (any_of >= 0) {
         sampi_scalars any = sampi_scalars_of(0);
-        for (int32_t i = sampi_doc(x, any_of)->first; i >= 0; i = sampi_doc(x, i)->next)
-            any = sampi_scalars_or(x, any, sampi_schema_scalars(x, i, over));
+        for (int string = 0; string < 2;
+             string++) /* one after the other, or lists of both would not grow where they are */
+            for (int32_t i = sampi_doc(x, any_of)->first; i >= 0 && !x->status; i = sampi_doc(x, i)->next) {
+                const sampi_scalars s = sampi_schema_scalars(x, i, over);
+                any.types |= s.types;
+                if (string)
+                    any.string = sampi_texts_or(x, any.string, s.string, true);
+                else
+                    any.number = sampi_texts_or(x, any.number, s.number, false);
+            }
         all = sampi_scalars_and(x, all, any);
     }
     if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));

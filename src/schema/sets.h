@@ -21,13 +21,57 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
     return some;
 }
 
-/* Are two numbers, or two strings, the same value? */
-static SAMPI_COLD bool sampi_schema_same(const sampi_schema *x, int32_t a, int32_t b)
+/* The place of a number in the table of them, or where it would be; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
-    sampi_decimal p, q;
-    if (sampi_doc(x, a)->text == sampi_doc(x, b)->text) return true;
-    if (sampi_doc(x, a)->kind != SAMPI_JSON_NUMBER) return false;
-    return sampi_decimal_read(x, a, &p) && sampi_decimal_read(x, b, &q) && sampi_decimal_same(&p, &q);
+    const uint32_t mask = (uint32_t)x->values.n - 1;
+    uint32_t h = (uint32_t)sampi_checksum(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
+    sampi_decimal other;
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
+        SAMPI_COUNT_STEPS(1);
+        if (*slot < 0 || (sampi_decimal_of(x, *slot, &other) && sampi_decimal_same(d, &other))) return slot;
+    }
+    return NULL;
+}
+
+/* Twice the room, and all numbers in it. */
+static SAMPI_COLD bool sampi_values_rehash(sampi_schema *x)
+{
+    sampi_vec old = x->values;
+    sampi_decimal d;
+    if (!sampi_slots_like(&x->values, &old)) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), false;
+    for (int32_t i = 0; i < old.n && !x->status; i++) {
+        const int32_t string = *sampi_ints(&old, i);
+        if (string < 0 || !sampi_decimal_of(x, string, &d)) continue;
+        int32_t *slot = sampi_value_slot(x, &d);
+        if (slot)
+            *slot = string;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many numbers collide");
+    }
+    sampi_vec_free(&old);
+    return !x->status;
+}
+
+/* The string that stands for the value of a number or a string of the document: equal values have the same one. */
+static SAMPI_COLD int32_t sampi_schema_value(sampi_schema *x, int32_t node)
+{
+    const int32_t string = sampi_doc(x, node)->text;
+    sampi_decimal d;
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return string;
+    if (x->value_of[string]) return x->value_of[string] - 1;
+    int32_t value = string;
+    if (sampi_decimal_of(x, string, &d)) {
+        if (2 * (x->n_values + 1) > x->values.n && !sampi_values_rehash(x)) return string;
+        int32_t *slot = sampi_value_slot(x, &d);
+        if (!slot) return sampi_schema_fail(x, node, SAMP_E_RANGE, "too many numbers collide"), string;
+        if (*slot >= 0) value = *slot;
+        x->n_values += *slot < 0;
+        *slot = value;
+    }
+    x->value_of[string] = value + 1;
+    return value;
 }
 
 /* One value: a number or a string. */
@@ -42,26 +86,34 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     if (a.n == SAMPI_ANY) return string ? x->string : x->number;
     if (a.n == SAMPI_SOME) return a.node;
     sampi_node node = SAMPI_NEVER;
-    for (int32_t i = 0; i < a.n && node >= 0; i++)
+    for (int32_t i = 0; i < a.n && node >= 0 && sampi_schema_work(x, 0, 1); i++)
         node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
     return node;
 }
 
-/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
-static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
+/* Mark the values of a list (not SAMPI_ANY or SAMPI_SOME), so that sampi_is_marked tells them. A list that has grown
+   since it was marked is only looked at where it is new. */
+static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
-    for (int32_t i = 0; i < list.n; i++)
-        if (sampi_schema_same(x, *sampi_ints(&x->arena, list.list + i), value)) return true;
-    return false;
+    int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
+    if (i == 0) x->round++;
+    for (; i < list.n && (i % 16 || sampi_schema_work(x, 0, 1)); i++) {
+        const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
+        SAMPI_COUNT_STEPS(1);
+        x->marks[value] = x->round;
+    }
+    x->marked = list;
 }
+static SAMPI_COLD bool sampi_is_marked(const sampi_schema *x, int32_t value) { return x->marks[value] == x->round; }
 
 /* The values of list a that are in list b, or with `in` false that are not. */
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
+    sampi_texts_mark(x, b);
     for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
         int32_t value = *sampi_ints(&x->arena, a.list + i);
-        if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
+        if (sampi_is_marked(x, sampi_schema_value(x, value)) == in) sampi_push(x, &x->arena, value);
     }
     both.n = x->arena.n - both.list;
     return both;
@@ -122,7 +174,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
         a.n += either.n;
         return a;
     }
-    for (int32_t i = 0; i < a.n + either.n; i++)
+    for (int32_t i = 0; i < a.n + either.n && (i % 64 || sampi_schema_work(x, 0, 4)); i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
     either.n = x->arena.n - list;

@@ -61,20 +61,23 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 #undef SAMPI_SCHEMA_NAME
     };
     size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
-    size_t size = 2 * n_nodes * (sizeof *x->scalars + sizeof *x->targets) + 4 * n_nodes +
-                  n_strings * (2 * sizeof *x->listed + 1);
+    size_t size = n_nodes * (2 * sizeof *x->scalars + 3 * sizeof *x->targets) + 4 * n_nodes +
+                  n_strings * (4 * sizeof *x->listed + 1);
     x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
     if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
     x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
     x->resource_of = x->targets + n_nodes;
-    x->listed = x->resource_of + n_nodes;
+    x->children = x->resource_of + n_nodes;
+    x->listed = x->children + n_nodes;
     x->pattern_of = x->listed + n_strings;
-    x->scalars_known = (uint8_t *)(x->pattern_of + n_strings);
+    x->value_of = x->pattern_of + n_strings;
+    x->marks = x->value_of + n_strings;
+    x->scalars_known = (uint8_t *)(x->marks + n_strings);
     x->stands = x->scalars_known + 2 * n_nodes;
     x->says = x->stands + n_nodes;
     x->key_of = x->says + n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
-    memset(x->listed, 0, 2 * n_strings * sizeof *x->listed + 4 * n_nodes + n_strings);
+    memset(x->children, 0, (n_nodes + 4 * n_strings) * sizeof *x->children + 4 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
         x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
         if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
@@ -130,9 +133,9 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
-    sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,    &x->stack,        &x->atoms,
-                          &x->todo,    &x->queue,     &x->asked,    &x->deriver.work, &x->resources,
-                          &x->anchors, &x->addresses, &x->by_anchor };
+    sampi_vec *vecs[] = { &x->goals,   &x->slots,     &x->arena,     &x->stack,        &x->atoms,
+                          &x->todo,    &x->queue,     &x->asked,     &x->deriver.work, &x->resources,
+                          &x->anchors, &x->addresses, &x->by_anchor, &x->values };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);

@@ -368,6 +368,26 @@ static void test_schema_time(void **state)
     put(&many, "}}");
     check_schema("$ref to a schema of many", many);
     check_schema("formats", text_of("{\"anyOf\":[{}", ",{\"format\":\"uri\"}", 200000, "]}"));
+    text enums = text_of("{\"allOf\":[{\"enum\":[1", ",%d.5", 200000, "]},{\"enum\":[2");
+    put_copies(&enums, ",%d.25", 200000);
+    put(&enums, "]}]}");
+    check_schema("numbers that are in two enums", enums);
+    check_schema("many constants", text_of("{\"anyOf\":[{\"const\":1}", ",{\"const\":\"%d\"}", 200000, "]}"));
+    text names = text_of("{\"type\":\"object\",\"propertyNames\":{\"enum\":[\"a\"", ",\"p%d\"", 200000,
+                         "]},\"required\":[\"a\"");
+    put_copies(&names, ",\"p%d\"", 200000);
+    put(&names, "]}");
+    check_schema("names that are in an enum", names);
+    text items = text_of("{\"allOf\":[{}", "", 0, "");
+    for (int i = 0; i < 100; i++) {
+        put(&items, ",{\"prefixItems\":[true");
+        put_copies(&items, ",{\"a\":1}", 4000);
+        put(&items, "]}");
+    }
+    put(&items, "]}");
+    check_schema("items of many schemas", items);
+    check_schema("many patterns",
+                 text_of("{\"anyOf\":[{}", ",{\"pattern\":\"%d[^a]*[^b]*[^c]*[^d]*[^e]*\"}", 80000, "]}"));
     check_schema("one name, many patterns",
                  text_of("{\"properties\":{\"a\":{}},\"patternProperties\":{\"b\":{}", ",\"x%d\":{}", 250000, "}}"));
 }
