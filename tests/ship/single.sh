@@ -77,7 +77,7 @@ try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done
 for what in mt19937 "mt19937 operator" operator avx512 avx2 sse2 neon wasm; do try core "$what"; done
-for part in $all "$all"; do try "$part" mt19937; done
+for part in grammar shards "${all% llama}" "$all"; do try "$part" mt19937; done
 sh src/single.sh core "" "$dir/my.h"
 if "$CC" -DSAMPLING_KV -I"$dir" -fsyntax-only "$dir/tokens.c" 2> "$dir/log" || ! grep -q 'made without SAMPLING_KV' "$dir/log"; then
     fail "a part that is not there is not told"
