@@ -184,76 +184,76 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7251 samplers/adaptive_p.h           16930 grammar/tree.h
-     261 api/config.h                     7326 samplers/llama_cpp/head.h       17732 grammar/finishing.h
-     291 api/types.h                      7403 samplers/llama_cpp/truncation.h 18023 grammar/reading.h
-     539 api/missing.h                    7543 samplers/llama_cpp/temperature.h 18108 grammar/gbnf.h
-     553 api/sample.h                     7605 samplers/llama_cpp/selection.h  18400 grammar/regex.h
-     640 api/chains.h                     7746 samplers/infill.h               18797 grammar/grammars.h
-     889 api/samplers.h                   7829 config/describe.h               18859 grammar/vocabulary.h
-    1142 api/gumbel.h                     8010 config/params.h                 19327 grammar/triggers.h
-    1162 api/operator.h                   8082 config/constructors.h           19652 grammar/matcher.h
-    1211 api/kv.h                         8292 config/from_params.h            19882 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8363 config/orders.h                 20397 grammar/states.h
-    1429 api/text_error.h                 8592 config/numbers.h                20552 grammar/items.h
-    1445 api/grammar.h                    8729 config/set.h                    20678 grammar/masks.h
-    1606 api/shards.h                     8878 config/tell.h                   20873 grammar/runs.h
-    1700 api/peers.h                      9009 config/settings.h               21045 grammar/entries.h
-    1767 api/drafts.h                     9118 life/rollback.h                 21422 grammar/accepting.h
-    1864 api/constraints.h                9433 life/chain.h                    21758 grammar/waiting.h
-    2034 api/parts.h                      9712 life/members.h                  21884 grammar/history.h
-    2071 base/switches.h                  9825 life/update.h                   22010 grammar/room.h
-    2321 base/random.h                   10084 life/copy.h                     22247 grammar/sampler.h
-    2343 base/mt19937.h                  10273 rows/row.h                      22509 grammar/hooks.h
-    2415 base/exact.h                    10551 rows/pieces.h                   22620 schema/head.h
-    2625 base/bits128.h                  10644 rows/thresholds.h               22794 schema/errors.h
-    2703 base/elements.h                 10750 rows/compact.h                  22907 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10932 rows/sums.h                     22941 schema/references.h
-    2874 kernels/contract.h              11080 rows/changes.h                  23213 schema/strings.h
-    2992 kernels/scalar.h                11165 rows/cuts.h                     23275 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11595 rows/typical.h                  23547 schema/sets.h
-    3198 kernels/sets.h                  11907 rows/tail_free.h                23745 schema/formats.h
-    3245 kernels/vectors.h               11983 rows/selecting.h                23942 schema/scalars.h
-    3360 kernels/avx512.h                12115 rows/mirostat.h                 24241 schema/goals.h
-    3442 kernels/avx2.h                  12196 rows/plan.h                     24462 schema/alternatives.h
-    3503 kernels/sse2.h                  12244 rows/logprobs.h                 24940 schema/objects.h
-    3519 kernels/neon.h                  12330 rows/finish.h                   25453 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25707 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25882 peers/tables.h
-    3572 kernels/shared.h                13152 rows/llama_cpp/draw.h           26187 peers/values.h
-    3693 kernels/passes.h                13253 rows/draw.h                     26598 peers/llama_server.h
-    4266 kernels/llama_cpp/passes.h      13351 run/sample.h                    26666 peers/fields.h
-    4348 kernels/check.h                 13533 run/apply.h                     26826 peers/requests.h
-    4369 kernels/dispatch.h              13616 run/writing.h                   26950 shards/head.h
-    4565 core/array.h                    13745 run/arrays.h                    27070 shards/bytes.h
-    4895 core/table.h                    13868 run/arrays_llama_cpp.h          27167 shards/merging.h
-    5155 core/record.h                   14069 run/walk.h                      27444 shards/row.h
-    5369 core/fields.h                   14166 run/verify.h                    27560 shards/answers.h
-    5540 core/owners.h                   14259 run/batch.h                     28110 shards/logprobs.h
-    5588 core/mt19937.h                  14411 life/state.h                    28248 shards/told.h
-    5645 core/no_mt19937.h               14502 life/state_fields.h             28386 shards/steps.h
-    5678 core/making.h                   14601 life/state_kinds.h              28582 shards/prefix.h
-    5808 core/windows.h                  14761 grammar/declared.h              29174 shards/cuts.h
-    5908 core/streams.h                  14775 constraints/declared.h          29395 shards/draws.h
-    5946 samplers/logit_bias.h           14795 core/kinds.h                    29547 shards/way.h
-    5984 samplers/penalties.h            14885 operator/weights.h              29691 shards/memory.h
-    6040 samplers/dry.h                  14972 operator/search.h               29768 shards/batch.h
-    6359 samplers/top_n_sigma.h          15110 operator/run.h                  30200 drafts/head.h
-    6443 samplers/tail_free.h            15277 kv/cells.h                      30256 drafts/block.h
-    6519 samplers/typical_top_p.h        15314 kv/making.h                     30445 drafts/tree.h
-    6554 samplers/min_p.h                15539 kv/slot.h                       30568 drafts/relaxed.h
-    6567 samplers/top_a.h                15678 kv/sequences.h                  30646 drafts/hooks.h
-    6620 samplers/top_h_min_k.h          15812 kv/data.h                       30679 constraints/automaton.h
-    6690 samplers/xtc.h                  15935 kv/update.h                     30768 constraints/making.h
-    6726 samplers/temperature.h          16060 kv/state.h                      30981 constraints/sampler.h
-    6790 samplers/smoothing.h            16271 llama_cpp/functions.h           31073 constraints/constructors.h
-    6843 drafts/declared.h               16338 llama_cpp/object.h              31338 constraints/accepting.h
-    6859 samplers/selection.h            16391 llama_cpp/vocabulary.h          31584 constraints/drawing.h
-    6891 samplers/choose.h               16467 text/reading.h                  31769 constraints/told.h
-    6954 samplers/ratio.h                16574 text/strings.h                  31829 constraints/top_p_decay.h
-    7032 samplers/draw.h                 16666 text/values.h                   31883 constraints/accessors.h
-    7088 samplers/gumbel.h               16821 text/documents.h                31922 base/restore.h
-    7151 samplers/mirostat.h             16896 grammar/head.h                  31935 api/license.h
+       2 api/opening.h                    7256 samplers/adaptive_p.h           16946 grammar/tree.h
+     261 api/config.h                     7331 samplers/llama_cpp/head.h       17748 grammar/finishing.h
+     291 api/types.h                      7408 samplers/llama_cpp/truncation.h 18039 grammar/reading.h
+     539 api/missing.h                    7548 samplers/llama_cpp/temperature.h 18124 grammar/gbnf.h
+     553 api/sample.h                     7610 samplers/llama_cpp/selection.h  18416 grammar/regex.h
+     640 api/chains.h                     7751 samplers/infill.h               18813 grammar/grammars.h
+     889 api/samplers.h                   7834 config/describe.h               18875 grammar/vocabulary.h
+    1142 api/gumbel.h                     8015 config/params.h                 19343 grammar/triggers.h
+    1162 api/operator.h                   8087 config/constructors.h           19668 grammar/matcher.h
+    1211 api/kv.h                         8297 config/from_params.h            19898 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8368 config/orders.h                 20413 grammar/states.h
+    1429 api/text_error.h                 8597 config/numbers.h                20568 grammar/items.h
+    1445 api/grammar.h                    8734 config/set.h                    20694 grammar/masks.h
+    1606 api/shards.h                     8883 config/tell.h                   20889 grammar/runs.h
+    1700 api/peers.h                      9014 config/settings.h               21061 grammar/entries.h
+    1767 api/drafts.h                     9126 life/rollback.h                 21438 grammar/accepting.h
+    1864 api/constraints.h                9441 life/chain.h                    21774 grammar/waiting.h
+    2034 api/parts.h                      9720 life/members.h                  21900 grammar/history.h
+    2071 base/switches.h                  9833 life/update.h                   22026 grammar/room.h
+    2321 base/random.h                   10092 life/copy.h                     22263 grammar/sampler.h
+    2343 base/mt19937.h                  10281 rows/row.h                      22525 grammar/hooks.h
+    2415 base/exact.h                    10559 rows/pieces.h                   22636 schema/head.h
+    2625 base/bits128.h                  10654 rows/thresholds.h               22810 schema/errors.h
+    2703 base/elements.h                 10760 rows/compact.h                  22923 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10942 rows/sums.h                     22957 schema/references.h
+    2874 kernels/contract.h              11090 rows/changes.h                  23229 schema/strings.h
+    2992 kernels/scalar.h                11175 rows/cuts.h                     23291 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11605 rows/typical.h                  23563 schema/sets.h
+    3198 kernels/sets.h                  11917 rows/tail_free.h                23761 schema/formats.h
+    3245 kernels/vectors.h               11993 rows/selecting.h                23958 schema/scalars.h
+    3360 kernels/avx512.h                12125 rows/mirostat.h                 24257 schema/goals.h
+    3442 kernels/avx2.h                  12206 rows/plan.h                     24478 schema/alternatives.h
+    3503 kernels/sse2.h                  12254 rows/logprobs.h                 24956 schema/objects.h
+    3519 kernels/neon.h                  12340 rows/finish.h                   25469 schema/arrays.h
+    3540 kernels/wasm.h                  12369 rows/llama_cpp/sums.h           25723 schema/whole.h
+    3554 kernels/generic.h               12688 rows/llama_cpp/samplers.h       25898 peers/tables.h
+    3574 kernels/shared.h                13164 rows/llama_cpp/draw.h           26203 peers/values.h
+    3696 kernels/passes.h                13267 rows/draw.h                     26614 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13365 run/sample.h                    26682 peers/fields.h
+    4352 kernels/check.h                 13547 run/apply.h                     26842 peers/requests.h
+    4374 kernels/dispatch.h              13630 run/writing.h                   26966 shards/head.h
+    4570 core/array.h                    13759 run/arrays.h                    27086 shards/bytes.h
+    4900 core/table.h                    13882 run/arrays_llama_cpp.h          27183 shards/merging.h
+    5160 core/record.h                   14083 run/walk.h                      27460 shards/row.h
+    5374 core/fields.h                   14182 run/verify.h                    27576 shards/answers.h
+    5545 core/owners.h                   14275 run/batch.h                     28126 shards/logprobs.h
+    5593 core/mt19937.h                  14427 life/state.h                    28264 shards/told.h
+    5650 core/no_mt19937.h               14518 life/state_fields.h             28402 shards/steps.h
+    5683 core/making.h                   14617 life/state_kinds.h              28598 shards/prefix.h
+    5813 core/windows.h                  14777 grammar/declared.h              29190 shards/cuts.h
+    5913 core/streams.h                  14791 constraints/declared.h          29411 shards/draws.h
+    5951 samplers/logit_bias.h           14811 core/kinds.h                    29563 shards/way.h
+    5989 samplers/penalties.h            14901 operator/weights.h              29707 shards/memory.h
+    6045 samplers/dry.h                  14988 operator/search.h               29784 shards/batch.h
+    6364 samplers/top_n_sigma.h          15126 operator/run.h                  30216 drafts/head.h
+    6448 samplers/tail_free.h            15293 kv/cells.h                      30272 drafts/block.h
+    6524 samplers/typical_top_p.h        15330 kv/making.h                     30461 drafts/tree.h
+    6559 samplers/min_p.h                15555 kv/slot.h                       30584 drafts/relaxed.h
+    6572 samplers/top_a.h                15694 kv/sequences.h                  30662 drafts/hooks.h
+    6625 samplers/top_h_min_k.h          15828 kv/data.h                       30695 constraints/automaton.h
+    6695 samplers/xtc.h                  15951 kv/update.h                     30784 constraints/making.h
+    6731 samplers/temperature.h          16076 kv/state.h                      30997 constraints/sampler.h
+    6795 samplers/smoothing.h            16287 llama_cpp/functions.h           31089 constraints/constructors.h
+    6848 drafts/declared.h               16354 llama_cpp/object.h              31354 constraints/accepting.h
+    6864 samplers/selection.h            16407 llama_cpp/vocabulary.h          31600 constraints/drawing.h
+    6896 samplers/choose.h               16483 text/reading.h                  31785 constraints/told.h
+    6959 samplers/ratio.h                16590 text/strings.h                  31845 constraints/top_p_decay.h
+    7037 samplers/draw.h                 16682 text/values.h                   31899 constraints/accessors.h
+    7093 samplers/gumbel.h               16837 text/documents.h                31938 base/restore.h
+    7156 samplers/mirostat.h             16912 grammar/head.h                  31952 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3552,7 +3552,9 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 #else /* generic */
 
 /* ---- src/kernels/generic.h ---- */
-/* ---- any other target, 4 lanes ---- */
+/* ---- any other target, 4 lanes ----
+   Vectors of the compiler's own (gcc's and clang's extension), for machines without a room here,
+   as RISC-V. */
 
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
@@ -3570,7 +3572,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 #endif
 
 /* ---- src/kernels/shared.h ---- */
-/* ---- operations that several sets share ---- */
+/* ---- operations that several sets share ----
+   Those that a room of a set leaves out, in plain vectors: by the number of lanes first, then for all. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
@@ -4264,7 +4267,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
-/* ---- kernels of llama.cpp's arithmetic, in vectors ---- */
+/* ---- kernels of llama.cpp's arithmetic, in vectors ----
+   The exponential of glibc and musl, bit for bit, 8 or 16 at a time: in double, rounded at the end. */
 
 #if SAMPI_W > 4
 /* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
@@ -4346,7 +4350,8 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
 #define SAMPI_TWICE
 
 /* ---- src/kernels/check.h ---- */
-/* ---- is an array good? ---- */
+/* ---- is an array good? ----
+   The one check that all ways to a token share, and the reason why it stands between the kernels and their choice. */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
    Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */
@@ -9007,7 +9012,10 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 }
 
 /* ---- src/config/settings.h ---- */
-/* ---- the settings object, and a vocabulary from a list of tokens ---- */
+/* ---- the settings object, and a vocabulary from a list of tokens ----
+   samp_settings is what a request can say: parameters, an order, biases, breakers, texts to ban, each by its name, with
+   its own copies of all lists, so that the caller's may go. samp_settings_params reads it as samp_params. The
+   vocabulary is for settings that are texts (dry's breakers), which must be tokenised. */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -10549,7 +10557,9 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 }
 
 /* ---- src/rows/pieces.h ---- */
-/* ---- a row piece by piece ---- */
+/* ---- a row piece by piece ----
+   Whatever its elements are (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties, masks), a row is
+   read as floats, a tile at a time, so that a sampler's loop is written once. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;
@@ -12328,7 +12338,9 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 }
 
 /* ---- src/rows/finish.h ---- */
-/* ---- the end of a draw, over an array ---- */
+/* ---- the end of a draw, over an array ----
+   Where a chain can't go on over the row, the tokens that are left become an array, and the members that are left are
+   applied to it one by one, as samp_apply does it. */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */
@@ -13150,7 +13162,9 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 }
 
 /* ---- src/rows/llama_cpp/draw.h ---- */
-/* ---- a draw in llama.cpp's arithmetic ---- */
+/* ---- a draw in llama.cpp's arithmetic ----
+   Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
+   what it leaves is known; all others decline, and the chain goes on by steps. */
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
@@ -14067,7 +14081,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 }
 #endif
 /* ---- src/run/walk.h ---- */
-/* ---- an array through a chain ---- */
+/* ---- an array through a chain ----
+   samp_apply's loop: each member in turn, through the view of a long array while that is open, else step by step; what
+   is a user's own gets the array itself. */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
@@ -31920,7 +31936,8 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
 /* ---- src/base/restore.h ---- */
-/* The user's own flags again. */
+/* The user's own compiler flags again: what base/switches.h pushed (rounding, contraction, warnings) is taken back, so
+   that code below the header is compiled as if it had not been there. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

@@ -1,4 +1,5 @@
-/* The user's own flags again. */
+/* The user's own compiler flags again: what base/switches.h pushed (rounding, contraction, warnings) is taken back, so
+   that code below the header is compiled as if it had not been there. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

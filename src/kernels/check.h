@@ -1,4 +1,5 @@
-/* ---- is an array good? ---- */
+/* ---- is an array good? ----
+   The one check that all ways to a token share, and the reason why it stands between the kernels and their choice. */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
    Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */

@@ -1,4 +1,5 @@
-/* ---- operations that several sets share ---- */
+/* ---- operations that several sets share ----
+   Those that a room of a set leaves out, in plain vectors: by the number of lanes first, then for all. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4

@@ -1,4 +1,6 @@
-/* ---- the end of a draw, over an array ---- */
+/* ---- the end of a draw, over an array ----
+   Where a chain can't go on over the row, the tokens that are left become an array, and the members that are left are
+   applied to it one by one, as samp_apply does it. */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */

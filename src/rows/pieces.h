@@ -1,4 +1,6 @@
-/* ---- a row piece by piece ---- */
+/* ---- a row piece by piece ----
+   Whatever its elements are (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties, masks), a row is
+   read as floats, a tile at a time, so that a sampler's loop is written once. */
 
 /* A walk over a row in pieces of floats:
      sampi_pieces it;

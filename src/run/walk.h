@@ -1,4 +1,6 @@
-/* ---- an array through a chain ---- */
+/* ---- an array through a chain ----
+   samp_apply's loop: each member in turn, through the view of a long array while that is open, else step by step; what
+   is a user's own gets the array itself. */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)

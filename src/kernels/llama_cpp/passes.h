@@ -1,4 +1,5 @@
-/* ---- kernels of llama.cpp's arithmetic, in vectors ---- */
+/* ---- kernels of llama.cpp's arithmetic, in vectors ----
+   The exponential of glibc and musl, bit for bit, 8 or 16 at a time: in double, rounded at the end. */
 
 #if SAMPI_W > 4
 /* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number

@@ -1,4 +1,6 @@
-/* ---- a draw in llama.cpp's arithmetic ---- */
+/* ---- a draw in llama.cpp's arithmetic ----
+   Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
+   what it leaves is known; all others decline, and the chain goes on by steps. */
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
