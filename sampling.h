@@ -203,57 +203,57 @@
     1864 api/constraints.h                9441 life/chain.h                    21774 grammar/waiting.h
     2034 api/parts.h                      9720 life/members.h                  21900 grammar/history.h
     2071 base/switches.h                  9833 life/update.h                   22026 grammar/room.h
-    2321 base/random.h                   10092 life/copy.h                     22263 grammar/sampler.h
-    2343 base/mt19937.h                  10281 rows/row.h                      22525 grammar/hooks.h
-    2415 base/exact.h                    10559 rows/pieces.h                   22636 schema/head.h
-    2625 base/bits128.h                  10654 rows/thresholds.h               22810 schema/errors.h
-    2703 base/elements.h                 10760 rows/compact.h                  22923 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10942 rows/sums.h                     22957 schema/references.h
-    2874 kernels/contract.h              11090 rows/changes.h                  23229 schema/strings.h
-    2992 kernels/scalar.h                11175 rows/cuts.h                     23291 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11605 rows/typical.h                  23563 schema/sets.h
-    3198 kernels/sets.h                  11917 rows/tail_free.h                23761 schema/formats.h
-    3245 kernels/vectors.h               11993 rows/selecting.h                23958 schema/scalars.h
-    3360 kernels/avx512.h                12125 rows/mirostat.h                 24257 schema/goals.h
-    3442 kernels/avx2.h                  12206 rows/plan.h                     24478 schema/alternatives.h
-    3503 kernels/sse2.h                  12254 rows/logprobs.h                 24956 schema/objects.h
-    3519 kernels/neon.h                  12340 rows/finish.h                   25469 schema/arrays.h
-    3540 kernels/wasm.h                  12369 rows/llama_cpp/sums.h           25723 schema/whole.h
-    3554 kernels/generic.h               12688 rows/llama_cpp/samplers.h       25898 peers/tables.h
-    3574 kernels/shared.h                13164 rows/llama_cpp/draw.h           26203 peers/values.h
-    3696 kernels/passes.h                13267 rows/draw.h                     26614 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13365 run/sample.h                    26682 peers/fields.h
-    4352 kernels/check.h                 13547 run/apply.h                     26842 peers/requests.h
-    4374 kernels/dispatch.h              13630 run/writing.h                   26966 shards/head.h
-    4570 core/array.h                    13759 run/arrays.h                    27086 shards/bytes.h
-    4900 core/table.h                    13882 run/arrays_llama_cpp.h          27183 shards/merging.h
-    5160 core/record.h                   14083 run/walk.h                      27460 shards/row.h
-    5374 core/fields.h                   14182 run/verify.h                    27576 shards/answers.h
-    5545 core/owners.h                   14275 run/batch.h                     28126 shards/logprobs.h
-    5593 core/mt19937.h                  14427 life/state.h                    28264 shards/told.h
-    5650 core/no_mt19937.h               14518 life/state_fields.h             28402 shards/steps.h
-    5683 core/making.h                   14617 life/state_kinds.h              28598 shards/prefix.h
-    5813 core/windows.h                  14777 grammar/declared.h              29190 shards/cuts.h
-    5913 core/streams.h                  14791 constraints/declared.h          29411 shards/draws.h
-    5951 samplers/logit_bias.h           14811 core/kinds.h                    29563 shards/way.h
-    5989 samplers/penalties.h            14901 operator/weights.h              29707 shards/memory.h
-    6045 samplers/dry.h                  14988 operator/search.h               29784 shards/batch.h
-    6364 samplers/top_n_sigma.h          15126 operator/run.h                  30216 drafts/head.h
-    6448 samplers/tail_free.h            15293 kv/cells.h                      30272 drafts/block.h
-    6524 samplers/typical_top_p.h        15330 kv/making.h                     30461 drafts/tree.h
-    6559 samplers/min_p.h                15555 kv/slot.h                       30584 drafts/relaxed.h
-    6572 samplers/top_a.h                15694 kv/sequences.h                  30662 drafts/hooks.h
-    6625 samplers/top_h_min_k.h          15828 kv/data.h                       30695 constraints/automaton.h
-    6695 samplers/xtc.h                  15951 kv/update.h                     30784 constraints/making.h
-    6731 samplers/temperature.h          16076 kv/state.h                      30997 constraints/sampler.h
-    6795 samplers/smoothing.h            16287 llama_cpp/functions.h           31089 constraints/constructors.h
-    6848 drafts/declared.h               16354 llama_cpp/object.h              31354 constraints/accepting.h
-    6864 samplers/selection.h            16407 llama_cpp/vocabulary.h          31600 constraints/drawing.h
-    6896 samplers/choose.h               16483 text/reading.h                  31785 constraints/told.h
-    6959 samplers/ratio.h                16590 text/strings.h                  31845 constraints/top_p_decay.h
-    7037 samplers/draw.h                 16682 text/values.h                   31899 constraints/accessors.h
-    7093 samplers/gumbel.h               16837 text/documents.h                31938 base/restore.h
-    7156 samplers/mirostat.h             16912 grammar/head.h                  31952 api/license.h
+    2321 base/random.h                   10092 life/copy.h                     22326 grammar/sampler.h
+    2343 base/mt19937.h                  10281 rows/row.h                      22588 grammar/hooks.h
+    2415 base/exact.h                    10559 rows/pieces.h                   22699 schema/head.h
+    2625 base/bits128.h                  10654 rows/thresholds.h               22873 schema/errors.h
+    2703 base/elements.h                 10760 rows/compact.h                  22986 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10942 rows/sums.h                     23020 schema/references.h
+    2874 kernels/contract.h              11090 rows/changes.h                  23292 schema/strings.h
+    2992 kernels/scalar.h                11175 rows/cuts.h                     23354 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11605 rows/typical.h                  23626 schema/sets.h
+    3198 kernels/sets.h                  11917 rows/tail_free.h                23824 schema/formats.h
+    3245 kernels/vectors.h               11993 rows/selecting.h                24021 schema/scalars.h
+    3360 kernels/avx512.h                12125 rows/mirostat.h                 24320 schema/goals.h
+    3442 kernels/avx2.h                  12206 rows/plan.h                     24541 schema/alternatives.h
+    3503 kernels/sse2.h                  12254 rows/logprobs.h                 25019 schema/objects.h
+    3519 kernels/neon.h                  12340 rows/finish.h                   25532 schema/arrays.h
+    3540 kernels/wasm.h                  12369 rows/llama_cpp/sums.h           25786 schema/whole.h
+    3554 kernels/generic.h               12688 rows/llama_cpp/samplers.h       25961 peers/tables.h
+    3574 kernels/shared.h                13164 rows/llama_cpp/draw.h           26266 peers/values.h
+    3696 kernels/passes.h                13267 rows/draw.h                     26677 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13365 run/sample.h                    26745 peers/fields.h
+    4352 kernels/check.h                 13547 run/apply.h                     26905 peers/requests.h
+    4374 kernels/dispatch.h              13630 run/writing.h                   27029 shards/head.h
+    4570 core/array.h                    13759 run/arrays.h                    27149 shards/bytes.h
+    4900 core/table.h                    13882 run/arrays_llama_cpp.h          27246 shards/merging.h
+    5160 core/record.h                   14083 run/walk.h                      27523 shards/row.h
+    5374 core/fields.h                   14182 run/verify.h                    27639 shards/answers.h
+    5545 core/owners.h                   14275 run/batch.h                     28189 shards/logprobs.h
+    5593 core/mt19937.h                  14427 life/state.h                    28327 shards/told.h
+    5650 core/no_mt19937.h               14518 life/state_fields.h             28465 shards/steps.h
+    5683 core/making.h                   14617 life/state_kinds.h              28661 shards/prefix.h
+    5813 core/windows.h                  14777 grammar/declared.h              29253 shards/cuts.h
+    5913 core/streams.h                  14791 constraints/declared.h          29474 shards/draws.h
+    5951 samplers/logit_bias.h           14811 core/kinds.h                    29626 shards/way.h
+    5989 samplers/penalties.h            14901 operator/weights.h              29770 shards/memory.h
+    6045 samplers/dry.h                  14988 operator/search.h               29847 shards/batch.h
+    6364 samplers/top_n_sigma.h          15126 operator/run.h                  30279 drafts/head.h
+    6448 samplers/tail_free.h            15293 kv/cells.h                      30335 drafts/block.h
+    6524 samplers/typical_top_p.h        15330 kv/making.h                     30524 drafts/tree.h
+    6559 samplers/min_p.h                15555 kv/slot.h                       30647 drafts/relaxed.h
+    6572 samplers/top_a.h                15694 kv/sequences.h                  30725 drafts/hooks.h
+    6625 samplers/top_h_min_k.h          15828 kv/data.h                       30758 constraints/automaton.h
+    6695 samplers/xtc.h                  15951 kv/update.h                     30847 constraints/making.h
+    6731 samplers/temperature.h          16076 kv/state.h                      31060 constraints/sampler.h
+    6795 samplers/smoothing.h            16287 llama_cpp/functions.h           31152 constraints/constructors.h
+    6848 drafts/declared.h               16354 llama_cpp/object.h              31417 constraints/accepting.h
+    6864 samplers/selection.h            16407 llama_cpp/vocabulary.h          31663 constraints/drawing.h
+    6896 samplers/choose.h               16483 text/reading.h                  31848 constraints/told.h
+    6959 samplers/ratio.h                16590 text/strings.h                  31908 constraints/top_p_decay.h
+    7037 samplers/draw.h                 16682 text/values.h                   31962 constraints/accessors.h
+    7093 samplers/gumbel.h               16837 text/documents.h                32001 base/restore.h
+    7156 samplers/mirostat.h             16912 grammar/head.h                  32015 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -22185,22 +22185,84 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
-   itself; dry asks without. */
-static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
+/* Which token a text in angle brackets is, by the vocabulary's own function; -1: none, or several. llama.cpp is asked
+   with control tokens, as it asks itself; dry asks without. */
+static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
 #ifdef SAMPLING_LLAMA_DECLARED
     if (vocab->tokenize == sampi_llama_tokenize)
         return sampi_llama_tokens(vocab, text, n, found, 2, true) == 1 ? found[0] : -1;
 #endif
-    if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
-    for (samp_token token = 0; token < vocab->n_vocab; token++) {
-        size_t length = 0;
-        const char *bytes = vocab->token_bytes(vocab, token, &length);
-        if (length == n && bytes && memcmp(bytes, text, n) == 0) return token;
+    return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
+}
+
+/* Is a TEXT before some bytes (below 0), the same (0), or behind them? */
+static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
+{
+    const sampi_expr *e = sampi_at(t, text);
+    const size_t length = (size_t)e->b;
+    const int order = memcmp(sampi_bytes_at(t, e->a), bytes, length < n ? length : n);
+    return order ? order : (length > n) - (length < n);
+}
+
+/* Sort TEXTs by their bytes: a heap, whatever their order is. */
+static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
+{
+    for (int32_t top = n / 2, end = n; end > 1;) {
+        sampi_node x;
+        if (top > 0) {
+            x = texts[--top];
+        } else {
+            x = texts[--end];
+            texts[end] = texts[0];
+        }
+        int32_t at = top;
+        for (int32_t child; (child = 2 * at + 1) < end; at = child) {
+            const sampi_expr *e = child + 1 < end ? sampi_at(t, texts[child + 1]) : NULL;
+            if (e && sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) < 0) child++;
+            e = sampi_at(t, x);
+            if (sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) <= 0) break;
+            texts[at] = texts[child];
+        }
+        texts[at] = x;
     }
-    return -1;
+}
+
+/* The numbers of the tokens whose texts stand in angle brackets, into c of these; -1: there is none. Without the
+   vocabulary's own function the vocabulary is gone through once for all of them, and the first token counts. */
+static void sampi_find_texts(sampi_matcher *m)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    const int32_t first = m->work.n;
+    for (sampi_node n = 0; n < m->tree.nodes.n && !m->status; n++) {
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(m, e.a);
+    }
+    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->work, sizeof *texts, first);
+    const int32_t n_texts = m->status ? 0 : m->work.n - first;
+    m->work.n = first;
+    for (int32_t i = 0; i < n_texts; i++) {
+        sampi_expr *e = sampi_at(&m->tree, texts[i]);
+        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->tree, e->a), (size_t)e->b)
+                               : -1;
+    }
+    if (vocab->tokenize || n_texts == 0) return;
+    sampi_sort_texts(&m->tree, texts, n_texts);
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        size_t n = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &n);
+        int32_t lo = 0, hi = n_texts;
+        while (lo < hi && bytes) { /* the first that is not before it */
+            const int32_t middle = lo + (hi - lo) / 2;
+            if (sampi_text_order(&m->tree, texts[middle], bytes, n) < 0)
+                lo = middle + 1;
+            else
+                hi = middle;
+        }
+        for (; bytes && lo < n_texts && !sampi_text_order(&m->tree, texts[lo], bytes, n); lo++)
+            if (sampi_at(&m->tree, texts[lo])->c < 0) sampi_at(&m->tree, texts[lo])->c = token;
+    }
 }
 
 /* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
@@ -22213,13 +22275,14 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
+    sampi_find_texts(m);
+    if (m->status) return m->status;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        sampi_expr *text = sampi_at(&m->tree, e.a);
-        text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
-        if (text->c < 0) return SAMP_E_RANGE;
-        sampi_mix(&m->named, (uint64_t)text->c);
+        const int32_t token = sampi_at(&m->tree, e.a)->c;
+        if (token < 0) return SAMP_E_RANGE;
+        sampi_mix(&m->named, (uint64_t)token);
     }
     const int status = sampi_matcher_reset(m);
     return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */

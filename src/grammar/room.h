@@ -159,22 +159,84 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     }
 }
 
-/* Which token a text in angle brackets is; -1: none, or several. llama.cpp is asked with control tokens, as it asks
-   itself; dry asks without. */
-static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
+/* Which token a text in angle brackets is, by the vocabulary's own function; -1: none, or several. llama.cpp is asked
+   with control tokens, as it asks itself; dry asks without. */
+static samp_token sampi_tokenized(const samp_vocab *vocab, const char *text, size_t n)
 {
     samp_token found[2] = { -1, -1 };
 #ifdef SAMPLING_LLAMA_DECLARED
     if (vocab->tokenize == sampi_llama_tokenize)
         return sampi_llama_tokens(vocab, text, n, found, 2, true) == 1 ? found[0] : -1;
 #endif
-    if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
-    for (samp_token token = 0; token < vocab->n_vocab; token++) {
-        size_t length = 0;
-        const char *bytes = vocab->token_bytes(vocab, token, &length);
-        if (length == n && bytes && memcmp(bytes, text, n) == 0) return token;
+    return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
+}
+
+/* Is a TEXT before some bytes (below 0), the same (0), or behind them? */
+static int sampi_text_order(const sampi_tree *t, sampi_node text, const void *bytes, size_t n)
+{
+    const sampi_expr *e = sampi_at(t, text);
+    const size_t length = (size_t)e->b;
+    const int order = memcmp(sampi_bytes_at(t, e->a), bytes, length < n ? length : n);
+    return order ? order : (length > n) - (length < n);
+}
+
+/* Sort TEXTs by their bytes: a heap, whatever their order is. */
+static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
+{
+    for (int32_t top = n / 2, end = n; end > 1;) {
+        sampi_node x;
+        if (top > 0) {
+            x = texts[--top];
+        } else {
+            x = texts[--end];
+            texts[end] = texts[0];
+        }
+        int32_t at = top;
+        for (int32_t child; (child = 2 * at + 1) < end; at = child) {
+            const sampi_expr *e = child + 1 < end ? sampi_at(t, texts[child + 1]) : NULL;
+            if (e && sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) < 0) child++;
+            e = sampi_at(t, x);
+            if (sampi_text_order(t, texts[child], sampi_bytes_at(t, e->a), (size_t)e->b) <= 0) break;
+            texts[at] = texts[child];
+        }
+        texts[at] = x;
     }
-    return -1;
+}
+
+/* The numbers of the tokens whose texts stand in angle brackets, into c of these; -1: there is none. Without the
+   vocabulary's own function the vocabulary is gone through once for all of them, and the first token counts. */
+static void sampi_find_texts(sampi_matcher *m)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    const int32_t first = m->work.n;
+    for (sampi_node n = 0; n < m->tree.nodes.n && !m->status; n++) {
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(m, e.a);
+    }
+    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->work, sizeof *texts, first);
+    const int32_t n_texts = m->status ? 0 : m->work.n - first;
+    m->work.n = first;
+    for (int32_t i = 0; i < n_texts; i++) {
+        sampi_expr *e = sampi_at(&m->tree, texts[i]);
+        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->tree, e->a), (size_t)e->b)
+                               : -1;
+    }
+    if (vocab->tokenize || n_texts == 0) return;
+    sampi_sort_texts(&m->tree, texts, n_texts);
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        size_t n = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &n);
+        int32_t lo = 0, hi = n_texts;
+        while (lo < hi && bytes) { /* the first that is not before it */
+            const int32_t middle = lo + (hi - lo) / 2;
+            if (sampi_text_order(&m->tree, texts[middle], bytes, n) < 0)
+                lo = middle + 1;
+            else
+                hi = middle;
+        }
+        for (; bytes && lo < n_texts && !sampi_text_order(&m->tree, texts[lo], bytes, n); lo++)
+            if (sampi_at(&m->tree, texts[lo])->c < 0) sampi_at(&m->tree, texts[lo])->c = token;
+    }
 }
 
 /* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
@@ -187,13 +249,14 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
+    sampi_find_texts(m);
+    if (m->status) return m->status;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        sampi_expr *text = sampi_at(&m->tree, e.a);
-        text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
-        if (text->c < 0) return SAMP_E_RANGE;
-        sampi_mix(&m->named, (uint64_t)text->c);
+        const int32_t token = sampi_at(&m->tree, e.a)->c;
+        if (token < 0) return SAMP_E_RANGE;
+        sampi_mix(&m->named, (uint64_t)token);
     }
     const int status = sampi_matcher_reset(m);
     return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */

@@ -568,6 +568,42 @@ static void use_mask(job *j)
     samp_vocab_index_free(index);
 }
 
+/* Tokens by their texts, each of which has to be found in the vocabulary. */
+static void test_texts_of_tokens(void **state)
+{
+    (void)state;
+    text t = text_of("root ::= ", "", 0, "");
+    for (int i = 0; i < N_PIECES; i++) {
+        (void)snprintf(pieces[i], sizeof pieces[i], "<%05d>", i);
+        put(&t, pieces[i]);
+        put(&t, " ");
+    }
+    most_seconds = 2.0;
+    check("tokens by their texts", use_mask, t, SAMP_GRAMMAR_GBNF);
+}
+
+/* Triggers of a lazy grammar. */
+static void use_trigger(job *j)
+{
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= [a-z]*\n", NULL, NULL);
+    const char *patterns[1] = { j->t->bytes };
+    samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 1, NULL, 0);
+    j->status = samp_status(s, NULL);
+    for (samp_token token = 0; token < 20 && !j->status; token++) j->status = samp_accept(s, token);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+static void test_triggers(void **state)
+{
+    (void)state;
+    for (int depth = 15; depth <= 240; depth *= 2) {
+        check("a trigger's groups", use_trigger, text_nested("", "(", depth, "z", ")*", ""), 0);
+        check("and their ways", use_trigger, text_nested("", "(y|", depth, "z", ")?", ""), 0);
+        check("lazy ones", use_trigger, text_nested("", "(y|x", depth, "z", ")*?", ""), 0);
+    }
+}
+
 /* A mask takes as long as its steps: what a step does not see, as the sets and lists that a derivative copies, is
    charged for. 2^24 steps are some 0.2 s; ten times that is no accident of a busy machine. */
 static void test_masks(void **state)
@@ -616,7 +652,8 @@ int main(int argc, char **argv)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = { TEST(test_gbnf),         TEST(test_regex),     TEST(test_schema_depth),
                                         TEST(test_schema_time),  TEST(test_gbnf_time), TEST(test_requests),
-                                        TEST(test_vocabularies), TEST(test_masks) };
+                                        TEST(test_vocabularies), TEST(test_masks),     TEST(test_texts_of_tokens),
+                                        TEST(test_triggers) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
