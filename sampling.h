@@ -184,76 +184,76 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7256 samplers/adaptive_p.h           16946 grammar/tree.h
-     261 api/config.h                     7331 samplers/llama_cpp/head.h       17748 grammar/finishing.h
-     291 api/types.h                      7408 samplers/llama_cpp/truncation.h 18039 grammar/reading.h
-     539 api/missing.h                    7548 samplers/llama_cpp/temperature.h 18124 grammar/gbnf.h
-     553 api/sample.h                     7610 samplers/llama_cpp/selection.h  18416 grammar/regex.h
-     640 api/chains.h                     7751 samplers/infill.h               18813 grammar/grammars.h
-     889 api/samplers.h                   7834 config/describe.h               18875 grammar/vocabulary.h
-    1142 api/gumbel.h                     8015 config/params.h                 19343 grammar/triggers.h
-    1162 api/operator.h                   8087 config/constructors.h           19668 grammar/matcher.h
-    1211 api/kv.h                         8297 config/from_params.h            19898 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8368 config/orders.h                 20413 grammar/states.h
-    1429 api/text_error.h                 8597 config/numbers.h                20568 grammar/items.h
-    1445 api/grammar.h                    8734 config/set.h                    20694 grammar/masks.h
-    1606 api/shards.h                     8883 config/tell.h                   20889 grammar/runs.h
-    1700 api/peers.h                      9014 config/settings.h               21061 grammar/entries.h
-    1767 api/drafts.h                     9126 life/rollback.h                 21438 grammar/accepting.h
-    1864 api/constraints.h                9441 life/chain.h                    21774 grammar/waiting.h
-    2034 api/parts.h                      9720 life/members.h                  21900 grammar/history.h
-    2071 base/switches.h                  9833 life/update.h                   22026 grammar/room.h
-    2321 base/random.h                   10092 life/copy.h                     22326 grammar/sampler.h
-    2343 base/mt19937.h                  10281 rows/row.h                      22588 grammar/hooks.h
-    2415 base/exact.h                    10559 rows/pieces.h                   22699 schema/head.h
-    2625 base/bits128.h                  10654 rows/thresholds.h               22873 schema/errors.h
-    2703 base/elements.h                 10760 rows/compact.h                  22986 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10942 rows/sums.h                     23020 schema/references.h
-    2874 kernels/contract.h              11090 rows/changes.h                  23292 schema/strings.h
-    2992 kernels/scalar.h                11175 rows/cuts.h                     23354 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11605 rows/typical.h                  23626 schema/sets.h
-    3198 kernels/sets.h                  11917 rows/tail_free.h                23824 schema/formats.h
-    3245 kernels/vectors.h               11993 rows/selecting.h                24021 schema/scalars.h
-    3360 kernels/avx512.h                12125 rows/mirostat.h                 24320 schema/goals.h
-    3442 kernels/avx2.h                  12206 rows/plan.h                     24541 schema/alternatives.h
-    3503 kernels/sse2.h                  12254 rows/logprobs.h                 25019 schema/objects.h
-    3519 kernels/neon.h                  12340 rows/finish.h                   25532 schema/arrays.h
-    3540 kernels/wasm.h                  12369 rows/llama_cpp/sums.h           25786 schema/whole.h
-    3554 kernels/generic.h               12688 rows/llama_cpp/samplers.h       25961 peers/tables.h
-    3574 kernels/shared.h                13164 rows/llama_cpp/draw.h           26266 peers/values.h
-    3696 kernels/passes.h                13267 rows/draw.h                     26677 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13365 run/sample.h                    26745 peers/fields.h
-    4352 kernels/check.h                 13547 run/apply.h                     26905 peers/requests.h
-    4374 kernels/dispatch.h              13630 run/writing.h                   27029 shards/head.h
-    4570 core/array.h                    13759 run/arrays.h                    27149 shards/bytes.h
-    4900 core/table.h                    13882 run/arrays_llama_cpp.h          27246 shards/merging.h
-    5160 core/record.h                   14083 run/walk.h                      27523 shards/row.h
-    5374 core/fields.h                   14182 run/verify.h                    27639 shards/answers.h
-    5545 core/owners.h                   14275 run/batch.h                     28189 shards/logprobs.h
-    5593 core/mt19937.h                  14427 life/state.h                    28327 shards/told.h
-    5650 core/no_mt19937.h               14518 life/state_fields.h             28465 shards/steps.h
-    5683 core/making.h                   14617 life/state_kinds.h              28661 shards/prefix.h
-    5813 core/windows.h                  14777 grammar/declared.h              29253 shards/cuts.h
-    5913 core/streams.h                  14791 constraints/declared.h          29474 shards/draws.h
-    5951 samplers/logit_bias.h           14811 core/kinds.h                    29626 shards/way.h
-    5989 samplers/penalties.h            14901 operator/weights.h              29770 shards/memory.h
-    6045 samplers/dry.h                  14988 operator/search.h               29847 shards/batch.h
-    6364 samplers/top_n_sigma.h          15126 operator/run.h                  30279 drafts/head.h
-    6448 samplers/tail_free.h            15293 kv/cells.h                      30335 drafts/block.h
-    6524 samplers/typical_top_p.h        15330 kv/making.h                     30524 drafts/tree.h
-    6559 samplers/min_p.h                15555 kv/slot.h                       30647 drafts/relaxed.h
-    6572 samplers/top_a.h                15694 kv/sequences.h                  30725 drafts/hooks.h
-    6625 samplers/top_h_min_k.h          15828 kv/data.h                       30758 constraints/automaton.h
-    6695 samplers/xtc.h                  15951 kv/update.h                     30847 constraints/making.h
-    6731 samplers/temperature.h          16076 kv/state.h                      31060 constraints/sampler.h
-    6795 samplers/smoothing.h            16287 llama_cpp/functions.h           31152 constraints/constructors.h
-    6848 drafts/declared.h               16354 llama_cpp/object.h              31417 constraints/accepting.h
-    6864 samplers/selection.h            16407 llama_cpp/vocabulary.h          31663 constraints/drawing.h
-    6896 samplers/choose.h               16483 text/reading.h                  31848 constraints/told.h
-    6959 samplers/ratio.h                16590 text/strings.h                  31908 constraints/top_p_decay.h
-    7037 samplers/draw.h                 16682 text/values.h                   31962 constraints/accessors.h
-    7093 samplers/gumbel.h               16837 text/documents.h                32001 base/restore.h
-    7156 samplers/mirostat.h             16912 grammar/head.h                  32015 api/license.h
+       2 api/opening.h                    7244 samplers/adaptive_p.h           16930 grammar/tree.h
+     261 api/config.h                     7319 samplers/llama_cpp/head.h       17732 grammar/finishing.h
+     291 api/types.h                      7396 samplers/llama_cpp/truncation.h 18023 grammar/reading.h
+     539 api/missing.h                    7536 samplers/llama_cpp/temperature.h 18108 grammar/gbnf.h
+     553 api/sample.h                     7598 samplers/llama_cpp/selection.h  18400 grammar/regex.h
+     640 api/chains.h                     7739 samplers/infill.h               18797 grammar/grammars.h
+     889 api/samplers.h                   7822 config/describe.h               18859 grammar/vocabulary.h
+    1142 api/gumbel.h                     8003 config/params.h                 19327 grammar/triggers.h
+    1162 api/operator.h                   8075 config/constructors.h           19652 grammar/matcher.h
+    1211 api/kv.h                         8285 config/from_params.h            19882 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8356 config/orders.h                 20397 grammar/states.h
+    1429 api/text_error.h                 8585 config/numbers.h                20552 grammar/items.h
+    1445 api/grammar.h                    8722 config/set.h                    20678 grammar/masks.h
+    1606 api/shards.h                     8871 config/tell.h                   20873 grammar/runs.h
+    1700 api/peers.h                      9002 config/settings.h               21045 grammar/entries.h
+    1767 api/drafts.h                     9114 life/rollback.h                 21422 grammar/accepting.h
+    1864 api/constraints.h                9429 life/chain.h                    21758 grammar/waiting.h
+    2034 api/parts.h                      9708 life/members.h                  21884 grammar/history.h
+    2071 base/switches.h                  9821 life/update.h                   22010 grammar/room.h
+    2321 base/random.h                   10080 life/copy.h                     22310 grammar/sampler.h
+    2343 base/mt19937.h                  10269 rows/row.h                      22572 grammar/hooks.h
+    2415 base/exact.h                    10547 rows/pieces.h                   22683 schema/head.h
+    2625 base/bits128.h                  10642 rows/thresholds.h               22857 schema/errors.h
+    2703 base/elements.h                 10748 rows/compact.h                  22970 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23004 schema/references.h
+    2874 kernels/contract.h              11078 rows/changes.h                  23276 schema/strings.h
+    2992 kernels/scalar.h                11163 rows/cuts.h                     23338 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23610 schema/sets.h
+    3198 kernels/sets.h                  11905 rows/tail_free.h                23808 schema/formats.h
+    3245 kernels/vectors.h               11981 rows/selecting.h                24005 schema/scalars.h
+    3360 kernels/avx512.h                12113 rows/mirostat.h                 24304 schema/goals.h
+    3442 kernels/avx2.h                  12194 rows/plan.h                     24525 schema/alternatives.h
+    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25003 schema/objects.h
+    3519 kernels/neon.h                  12328 rows/finish.h                   25516 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25770 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25945 peers/tables.h
+    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26250 peers/values.h
+    3696 kernels/passes.h                13255 rows/draw.h                     26661 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26729 peers/fields.h
+    4352 kernels/check.h                 13535 run/apply.h                     26889 peers/requests.h
+    4374 kernels/dispatch.h              13618 run/writing.h                   27013 shards/head.h
+    4570 core/array.h                    13747 run/arrays.h                    27133 shards/bytes.h
+    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27230 shards/merging.h
+    5160 core/record.h                   14071 run/walk.h                      27507 shards/row.h
+    5374 core/fields.h                   14170 run/verify.h                    27623 shards/answers.h
+    5545 core/owners.h                   14259 run/batch.h                     28173 shards/logprobs.h
+    5593 core/mt19937.h                  14411 life/state.h                    28311 shards/told.h
+    5650 core/no_mt19937.h               14502 life/state_fields.h             28449 shards/steps.h
+    5683 core/making.h                   14601 life/state_kinds.h              28645 shards/prefix.h
+    5813 core/windows.h                  14761 grammar/declared.h              29237 shards/cuts.h
+    5913 core/streams.h                  14775 constraints/declared.h          29458 shards/draws.h
+    5951 samplers/logit_bias.h           14795 core/kinds.h                    29610 shards/way.h
+    5989 samplers/penalties.h            14885 operator/weights.h              29754 shards/memory.h
+    6045 samplers/dry.h                  14972 operator/search.h               29831 shards/batch.h
+    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30263 drafts/head.h
+    6448 samplers/tail_free.h            15277 kv/cells.h                      30311 drafts/block.h
+    6524 samplers/typical_top_p.h        15314 kv/making.h                     30500 drafts/tree.h
+    6559 samplers/min_p.h                15539 kv/slot.h                       30634 drafts/relaxed.h
+    6572 samplers/top_a.h                15678 kv/sequences.h                  30717 constraints/automaton.h
+    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30806 constraints/making.h
+    6695 samplers/xtc.h                  15935 kv/update.h                     31019 constraints/sampler.h
+    6731 samplers/temperature.h          16060 kv/state.h                      31111 constraints/constructors.h
+    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31376 constraints/accepting.h
+    6848 samplers/drafted.h              16338 llama_cpp/object.h              31617 constraints/drawing.h
+    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31802 constraints/told.h
+    6902 samplers/choose.h               16467 text/reading.h                  31862 constraints/top_p_decay.h
+    6965 samplers/ratio.h                16574 text/strings.h                  31916 constraints/accessors.h
+    7032 samplers/draw.h                 16666 text/values.h                   31955 base/restore.h
+    7084 samplers/gumbel.h               16821 text/documents.h                31969 api/license.h
+    7144 samplers/mirostat.h             16896 grammar/head.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6845,21 +6845,30 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
-/* ---- src/drafts/declared.h ---- */
-/* ---- what draws ask of drafts, whose rooms come later ----
-   sampi_draw calls these when a row of a draft bears a test other than the ratio test. Without SAMPLING_DRAFTS there
-   are none, and no code for them. */
+/* ---- src/samplers/drafted.h ---- */
+/* ---- a row of a draft ----
+   What a sampler that draws knows of the draft's token that it is to test (s->draft): the numbers that the draft has of
+   this row, and how it is tested. The ratio test is the usual one (ratio.h). Other tests are functions that whoever
+   makes the row hands along, so that nothing here names them. */
 
-#ifdef SAMPLING_DRAFTS_DECLARED
-/* Tests of a draft other than the ratio test (>>drafts): the draw; does a relaxed one take the draft's token; does it
-   leave the draw as it is? And the tokens of a row under test (sampi_next_drafted). */
-static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur);
-static samp_token sampi_next_tested(const struct sampi_draft *row, int32_t *at);
-static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur);
-#ifdef SAMPLING_GUMBEL_DECLARED
-static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur);
-#endif
-#endif
+/* samp_verify and its kin make it, and hand it to all samplers of a chain. */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;      /* NULL: certain */
+    const samp_token *ids;   /* [n_top], or NULL: dense */
+    size_t n_top;            /* dense: the vocabulary */
+    struct sampi_test *test; /* what another test knows, for these; all are NULL where there is none: */
+    void (*draw)(const sampi_sampler *s, samp_token_data_array *cur);  /* in place of the ratio test */
+    bool (*takes)(const sampi_sampler *s, samp_token_data_array *cur); /* is the token good enough? It selects it */
+    bool exact;                                                        /* if not, the draw is as without a draft */
+    samp_token (*next)(const struct sampi_draft *row, int32_t *at);    /* in place of sampi_next_drafted */
+    bool *waited; /* bans that go back in the text wait until it is known what stays; set where one has */
+} sampi_draft;
+
+static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    return s->draft && s->draft->takes && s->draft->takes(s, cur);
+}
 
 /* ---- src/samplers/selection.h ---- */
 /* =============================================================================================== >>selection
@@ -6885,10 +6894,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (sampi_relax(s, cur)) return SAMP_OK;
-#endif
+    if (sampi_is_taken(s, cur)) return SAMP_OK;
     cur->selected = (int64_t)sampi_argmax(cur);
     return SAMP_OK;
 }
@@ -6964,17 +6970,6 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
    compare tokens. */
 
 #define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
-
-/* One row of a draft: samp_verify makes it and hands it to all samplers of a chain (s->draft). */
-typedef struct sampi_draft {
-    samp_token token;
-    const float *probs;    /* NULL: certain */
-    const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;          /* dense: the vocabulary */
-#ifdef SAMPLING_DRAFTS_DECLARED
-    struct sampi_test *test; /* NULL: the ratio test */
-#endif
-} sampi_draft;
 
 /* A draw from the residual, or, with draft NULL, from p. */
 typedef struct sampi_residual {
@@ -7062,13 +7057,9 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
 /* The one or the other. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (s->draft && s->draft->test) {
-        sampi_draw_test(s, cur);
-        return;
-    }
-#endif
-    if (s->draft)
+    if (s->draft && s->draft->draw)
+        s->draft->draw(s, cur);
+    else if (s->draft)
         sampi_draw_ratio(s, cur);
     else
         sampi_draw_envelope(s, cur);
@@ -7138,11 +7129,8 @@ SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, s
 
 static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    bool tested = s->draft != NULL;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    tested = tested && !sampi_leaves_draw(s, cur);
-#endif
-    if (tested) return sampi_dist_apply(s, cur);
+    const bool leaves = s->draft && s->draft->exact && !sampi_is_taken(s, cur);
+    if (s->draft && !leaves) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
     sampi_race race = sampi_race_of(s, sums.max);
     for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);
@@ -14228,13 +14216,11 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
     sampi_draft row;
+    memset(&row, 0, sizeof row);
     row.token = draft->tokens[i];
     row.probs = draft->probs ? draft->probs + i * n_row : NULL;
     row.ids = draft->ids ? draft->ids + i * n_row : NULL;
     row.n_top = n_row;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    row.test = NULL;
-#endif
     return row;
 }
 
@@ -14242,9 +14228,7 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
    was, -1 before the first. -1: there are no more. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (row->test) return sampi_next_tested(row, at);
-#endif
+    if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 
@@ -30279,8 +30263,8 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 /* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
    More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
-   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
-   when the row of the draft bears a test.
+   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw calls the
+   test that the row of the draft bears (samplers/drafted.h).
 
      block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
                stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
@@ -30296,16 +30280,8 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 
 enum { SAMPI_TREE_WIDTH = 64 }; /* children that are tried */
 
-typedef enum sampi_test_kind {
-    SAMPI_TEST_BLOCK,
-    SAMPI_TEST_REST,
-    SAMPI_TEST_TREE,
-    SAMPI_TEST_RELAXED
-} sampi_test_kind;
-
 typedef struct sampi_test {
-    sampi_test_kind kind;
-    bool waits, waited; /* block: rewinding bans are not noted yet; and there was one */
+    bool waited; /* block: a rewinding ban would have been noted */
     /* as the row finds it */
     uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the first row */
@@ -30442,12 +30418,12 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     sampi_block block = { 0, 0, SAMPI_BLOCK_ONE, 0, false };
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_BLOCK;
     test.r = SAMPI_BLOCK_ONE;
-    test.waits = !again;
     while (block.rows < n_rows && test.r) {
         sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
         row.test = &test;
+        row.draw = sampi_block_weigh;
+        row.waited = again ? NULL : &test.waited;
         uint64_t u = test.next_u;
         test.n = (uint32_t)block.rows;
         test.keeps = true;
@@ -30503,10 +30479,10 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     if (a < block.rows) {
         sampi_test test;
         memset(&test, 0, sizeof test);
-        test.kind = SAMPI_TEST_REST;
         test.r = block.kept_r;
         sampi_draft row = sampi_draft_row(draft, a, n_vocab);
         row.test = &test;
+        row.draw = sampi_block_rest;
         sampi_set_draft(s, &row);
         block.last = samp_sample(sampler, next, n_vocab);
         sampi_set_draft(s, NULL);
@@ -30594,6 +30570,14 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
 }
 
+/* The tokens that the row may be asked to take: those of all children. */
+static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
+{
+    const sampi_test *test = row->test;
+    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
+    return *at < 0 ? -1 : test->draft->tokens[*at];
+}
+
 /* One row of a tree, behind `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
@@ -30601,8 +30585,12 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
     bool ratio = test.method == SAMP_VERIFY_RATIO && test.child >= 0;
     sampi_draft row;
-    if (ratio) row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
-    if (ratio) row.test = &test;
+    if (ratio) {
+        row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
+        row.test = &test;
+        row.draw = sampi_draw_tree;
+        row.next = sampi_next_in_tree;
+    }
     sampi_set_draft(s, ratio ? &row : NULL);
     samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
     sampi_set_draft(s, NULL);
@@ -30625,7 +30613,6 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
     if (status) return status;
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_TREE;
     test.draft = draft;
     test.parent = parent;
     test.n_vocab = n_vocab;
@@ -30654,7 +30641,6 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
    could differ in its last bit from machine to machine. */
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (!s->draft || !s->draft->test || s->draft->test->kind != SAMPI_TEST_RELAXED) return false;
     const samp_relaxed *relaxed = s->draft->test->relaxed;
     sampi_sums sums = sampi_sum(cur);
     size_t i = sampi_find_drafted(cur, sums.max, s->draft->token);
@@ -30670,14 +30656,15 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
-#ifdef SAMPLING_GUMBEL_DECLARED
-/* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
-static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
+/* The token if it is good enough, else as the method has it. */
+static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    const sampi_test *test = s->draft->test;
-    return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
+    if (sampi_relax(s, cur)) return;
+    if (s->draft->exact)
+        sampi_draw_envelope(s, cur);
+    else
+        sampi_draw_ratio(s, cur);
 }
-#endif
 
 /* What is wrong with the bounds of a span, and of what is good enough. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
@@ -30702,15 +30689,18 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
     if (status) return status;
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_RELAXED;
     test.relaxed = relaxed;
-    test.method = method;
     size_t a = 0;
     for (;; a++) {
         sampi_draft row;
         bool drafted = a < draft->n, lenient = relaxed->inside && relaxed->top_k > 0;
         if (drafted) row = sampi_draft_row(draft, a, n_vocab);
-        if (drafted && lenient) row.test = &test;
+        if (drafted && lenient) {
+            row.test = &test;
+            row.draw = sampi_draw_relaxed;
+            row.takes = sampi_relax;
+            row.exact = method == SAMP_VERIFY_EXACT;
+        }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
         out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
@@ -30720,37 +30710,6 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
     sampi_set_draft(s, NULL);
     for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
     return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
-}
-
-/* ---- src/drafts/hooks.h ---- */
-/* ---- drafts: what sampi_draw asks ----
-   The test of a row, by its kind: a block's, a tree's or a relaxed one's. */
-
-/* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
-static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    const sampi_test *test = s->draft->test;
-    if (test->kind == SAMPI_TEST_BLOCK)
-        sampi_block_weigh(s, cur);
-    else if (test->kind == SAMPI_TEST_REST)
-        sampi_block_rest(s, cur);
-    else if (test->kind == SAMPI_TEST_TREE)
-        sampi_draw_tree(s, cur);
-    else if (sampi_relax(s, cur))
-        return;
-    else if (test->method == SAMP_VERIFY_RATIO)
-        sampi_draw_ratio(s, cur);
-    else
-        sampi_draw_envelope(s, cur);
-}
-
-/* In place of sampi_next_drafted. */
-static samp_token sampi_next_tested(const sampi_draft *row, int32_t *at)
-{
-    const sampi_test *test = row->test;
-    if (test->kind != SAMPI_TEST_TREE) return ++*at == 0 ? row->token : -1;
-    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
-    return *at < 0 ? -1 : test->draft->tokens[*at];
 }
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
@@ -31532,14 +31491,9 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 /* Must a ban wait until it is known whether this token of a block stays (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    sampi_test *test = s->draft ? s->draft->test : NULL;
-    if (test && test->waits) test->waited = true;
-    return test && test->waits;
-#else
-    (void)s;
-    return false;
-#endif
+    bool *waited = s->draft ? s->draft->waited : NULL;
+    if (waited) *waited = true;
+    return waited != NULL;
 }
 
 static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)

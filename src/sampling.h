@@ -252,7 +252,7 @@ extern "C" {
 #include "samplers/xtc.h"
 #include "samplers/temperature.h"
 #include "samplers/smoothing.h"
-#include "drafts/declared.h"
+#include "samplers/drafted.h"
 #include "samplers/selection.h"
 #include "samplers/choose.h"
 #include "samplers/ratio.h"
@@ -424,7 +424,6 @@ extern "C" {
 #include "drafts/block.h"
 #include "drafts/tree.h"
 #include "drafts/relaxed.h"
-#include "drafts/hooks.h"
 #endif /* SAMPLING_DRAFTS_DECLARED */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED

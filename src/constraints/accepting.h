@@ -115,14 +115,9 @@ static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 /* Must a ban wait until it is known whether this token of a block stays (samp_verify_block)? */
 static bool sampi_ban_waits(const sampi_sampler *s)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    sampi_test *test = s->draft ? s->draft->test : NULL;
-    if (test && test->waits) test->waited = true;
-    return test && test->waits;
-#else
-    (void)s;
-    return false;
-#endif
+    bool *waited = s->draft ? s->draft->waited : NULL;
+    if (waited) *waited = true;
+    return waited != NULL;
 }
 
 static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)

@@ -107,12 +107,12 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     sampi_block block = { 0, 0, SAMPI_BLOCK_ONE, 0, false };
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_BLOCK;
     test.r = SAMPI_BLOCK_ONE;
-    test.waits = !again;
     while (block.rows < n_rows && test.r) {
         sampi_draft row = sampi_draft_row(draft, block.rows, n_vocab);
         row.test = &test;
+        row.draw = sampi_block_weigh;
+        row.waited = again ? NULL : &test.waited;
         uint64_t u = test.next_u;
         test.n = (uint32_t)block.rows;
         test.keeps = true;
@@ -168,10 +168,10 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     if (a < block.rows) {
         sampi_test test;
         memset(&test, 0, sizeof test);
-        test.kind = SAMPI_TEST_REST;
         test.r = block.kept_r;
         sampi_draft row = sampi_draft_row(draft, a, n_vocab);
         row.test = &test;
+        row.draw = sampi_block_rest;
         sampi_set_draft(s, &row);
         block.last = samp_sample(sampler, next, n_vocab);
         sampi_set_draft(s, NULL);

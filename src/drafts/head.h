@@ -1,7 +1,7 @@
 /* ================================================================================================== >>drafts
    More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
-   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw comes here
-   when the row of the draft bears a test.
+   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw calls the
+   test that the row of the draft bears (samplers/drafted.h).
 
      block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
                stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
@@ -17,16 +17,8 @@
 
 enum { SAMPI_TREE_WIDTH = 64 }; /* children that are tried */
 
-typedef enum sampi_test_kind {
-    SAMPI_TEST_BLOCK,
-    SAMPI_TEST_REST,
-    SAMPI_TEST_TREE,
-    SAMPI_TEST_RELAXED
-} sampi_test_kind;
-
 typedef struct sampi_test {
-    sampi_test_kind kind;
-    bool waits, waited; /* block: rewinding bans are not noted yet; and there was one */
+    bool waited; /* block: a rewinding ban would have been noted */
     /* as the row finds it */
     uint64_t r;     /* of the tokens before this row, in units of 2^-63 */
     uint64_t first; /* the position of the first row */

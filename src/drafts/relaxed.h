@@ -7,7 +7,6 @@
    could differ in its last bit from machine to machine. */
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    if (!s->draft || !s->draft->test || s->draft->test->kind != SAMPI_TEST_RELAXED) return false;
     const samp_relaxed *relaxed = s->draft->test->relaxed;
     sampi_sums sums = sampi_sum(cur);
     size_t i = sampi_find_drafted(cur, sums.max, s->draft->token);
@@ -23,14 +22,15 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
-#ifdef SAMPLING_GUMBEL_DECLARED
-/* Neither a relaxed test nor another method decides: the token is that of samp_sample. */
-static bool sampi_leaves_draw(const sampi_sampler *s, samp_token_data_array *cur)
+/* The token if it is good enough, else as the method has it. */
+static void sampi_draw_relaxed(const sampi_sampler *s, samp_token_data_array *cur)
 {
-    const sampi_test *test = s->draft->test;
-    return test && test->kind == SAMPI_TEST_RELAXED && test->method == SAMP_VERIFY_EXACT && !sampi_relax(s, cur);
+    if (sampi_relax(s, cur)) return;
+    if (s->draft->exact)
+        sampi_draw_envelope(s, cur);
+    else
+        sampi_draw_ratio(s, cur);
 }
-#endif
 
 /* What is wrong with the bounds of a span, and of what is good enough. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
@@ -55,15 +55,18 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
     if (status) return status;
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_RELAXED;
     test.relaxed = relaxed;
-    test.method = method;
     size_t a = 0;
     for (;; a++) {
         sampi_draft row;
         bool drafted = a < draft->n, lenient = relaxed->inside && relaxed->top_k > 0;
         if (drafted) row = sampi_draft_row(draft, a, n_vocab);
-        if (drafted && lenient) row.test = &test;
+        if (drafted && lenient) {
+            row.test = &test;
+            row.draw = sampi_draw_relaxed;
+            row.takes = sampi_relax;
+            row.exact = method == SAMP_VERIFY_EXACT;
+        }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
         out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;

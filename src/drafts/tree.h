@@ -70,6 +70,14 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
 }
 
+/* The tokens that the row may be asked to take: those of all children. */
+static samp_token sampi_next_in_tree(const sampi_draft *row, int32_t *at)
+{
+    const sampi_test *test = row->test;
+    *at = *at < 0 ? test->child : sampi_next_child(test->draft, test->parent, test->node, *at);
+    return *at < 0 ? -1 : test->draft->tokens[*at];
+}
+
 /* One row of a tree, behind `node`. */
 static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sampi_test *tree)
 {
@@ -77,8 +85,12 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     test.child = sampi_next_child(test.draft, test.parent, test.node, -1);
     bool ratio = test.method == SAMP_VERIFY_RATIO && test.child >= 0;
     sampi_draft row;
-    if (ratio) row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
-    if (ratio) row.test = &test;
+    if (ratio) {
+        row = sampi_draft_row(test.draft, (size_t)test.child, test.n_vocab);
+        row.test = &test;
+        row.draw = sampi_draw_tree;
+        row.next = sampi_next_in_tree;
+    }
     sampi_set_draft(s, ratio ? &row : NULL);
     samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
     sampi_set_draft(s, NULL);
@@ -101,7 +113,6 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
     if (status) return status;
     sampi_test test;
     memset(&test, 0, sizeof test);
-    test.kind = SAMPI_TEST_TREE;
     test.draft = draft;
     test.parent = parent;
     test.n_vocab = n_vocab;

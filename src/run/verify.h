@@ -46,13 +46,11 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
 {
     size_t n_row = draft->ids ? draft->n_top : n_vocab;
     sampi_draft row;
+    memset(&row, 0, sizeof row);
     row.token = draft->tokens[i];
     row.probs = draft->probs ? draft->probs + i * n_row : NULL;
     row.ids = draft->ids ? draft->ids + i * n_row : NULL;
     row.n_top = n_row;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    row.test = NULL;
-#endif
     return row;
 }
 
@@ -60,9 +58,7 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
    was, -1 before the first. -1: there are no more. */
 static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (row->test) return sampi_next_tested(row, at);
-#endif
+    if (row->next) return row->next(row, at);
     return ++*at == 0 ? row->token : -1;
 }
 

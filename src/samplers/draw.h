@@ -25,13 +25,9 @@ static void sampi_draw_envelope(const sampi_sampler *s, samp_token_data_array *c
 /* The one or the other. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (s->draft && s->draft->test) {
-        sampi_draw_test(s, cur);
-        return;
-    }
-#endif
-    if (s->draft)
+    if (s->draft && s->draft->draw)
+        s->draft->draw(s, cur);
+    else if (s->draft)
         sampi_draw_ratio(s, cur);
     else
         sampi_draw_envelope(s, cur);

@@ -45,11 +45,8 @@ SAMPI_INLINE void sampi_race_run(sampi_race *race, float logit, samp_token id, s
 
 static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    bool tested = s->draft != NULL;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    tested = tested && !sampi_leaves_draw(s, cur);
-#endif
-    if (tested) return sampi_dist_apply(s, cur);
+    const bool leaves = s->draft && s->draft->exact && !sampi_is_taken(s, cur);
+    if (s->draft && !leaves) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
     sampi_race race = sampi_race_of(s, sums.max);
     for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);

@@ -6,17 +6,6 @@
 
 #define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
 
-/* One row of a draft: samp_verify makes it and hands it to all samplers of a chain (s->draft). */
-typedef struct sampi_draft {
-    samp_token token;
-    const float *probs;    /* NULL: certain */
-    const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;          /* dense: the vocabulary */
-#ifdef SAMPLING_DRAFTS_DECLARED
-    struct sampi_test *test; /* NULL: the ratio test */
-#endif
-} sampi_draft;
-
 /* A draw from the residual, or, with draft NULL, from p. */
 typedef struct sampi_residual {
     const sampi_draft *draft;

@@ -21,10 +21,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    (void)s;
-#ifdef SAMPLING_DRAFTS_DECLARED
-    if (sampi_relax(s, cur)) return SAMP_OK;
-#endif
+    if (sampi_is_taken(s, cur)) return SAMP_OK;
     cur->selected = (int64_t)sampi_argmax(cur);
     return SAMP_OK;
 }
