@@ -14488,7 +14488,7 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
-    if (traits->hooks->settings) traits->hooks->settings(s, hash);
+    if (traits->hooks->settings && !s->status) traits->hooks->settings(s, hash); /* with an error it has no parts */
 }
 
 /* Every member's settings, in order, and how many tokens prev may hold. */

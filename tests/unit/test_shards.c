@@ -1185,6 +1185,35 @@ static void test_one_rank_is_wrong(void **state)
     }
 }
 
+/* A sampler that has an error has no parts: its row gets the error, and nothing of it is read. */
+static void test_samplers_with_errors(void **state)
+{
+    (void)state;
+    static float logits[1000];
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a*", NULL, NULL);
+    const samp_logit_bias bias[3] = { { 1, NAN }, { 2, 1.0f }, { 3, 1.0f } };
+    samp_shard *shard = samp_shard_init(1000, 0, 1000, 1, NULL);
+    const samp_logits slice = { .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = 1000 };
+    for (int i = 0; i < 4; i++) {
+        samp_sampler *wrong = i % 2 ? samp_init_logit_bias(1000, 3, bias) : samp_init_grammar(NULL, grammar);
+        const int status = samp_status(wrong, NULL);
+        samp_sampler *row = i < 2 ? wrong : samp_chain_init();
+        samp_token out = 0;
+        if (row != wrong) {
+            samp_chain_add(row, wrong);
+            samp_chain_add(row, samp_init_dist(1));
+        }
+        assert_int_not_equal(status, SAMP_OK);
+        assert_int_equal(samp_shard_begin(shard, &row, &slice, &out), SAMP_OK);
+        for (size_t n; samp_shard_message(shard, &n) && !samp_shard_take(shard);) {
+        }
+        assert_int_equal(out, status);
+        samp_free(row);
+    }
+    samp_shard_free(shard);
+    samp_grammar_free(grammar);
+}
+
 /* A rank that has no memory for the batch says so in the first message. */
 static void test_no_memory(void **state)
 {
@@ -2164,6 +2193,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lost_status),
         cmocka_unit_test(test_callbacks),
         cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_samplers_with_errors),
         cmocka_unit_test(test_grammar_over_nan),
         cmocka_unit_test(test_other_grammars),
         cmocka_unit_test(test_ties_behind_a_cut),
