@@ -184,76 +184,76 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7244 samplers/adaptive_p.h           16930 grammar/tree.h
-     261 api/config.h                     7319 samplers/llama_cpp/head.h       17732 grammar/finishing.h
-     291 api/types.h                      7396 samplers/llama_cpp/truncation.h 18023 grammar/reading.h
-     539 api/missing.h                    7536 samplers/llama_cpp/temperature.h 18108 grammar/gbnf.h
-     553 api/sample.h                     7598 samplers/llama_cpp/selection.h  18400 grammar/regex.h
-     640 api/chains.h                     7739 samplers/infill.h               18797 grammar/grammars.h
-     889 api/samplers.h                   7822 config/describe.h               18859 grammar/vocabulary.h
-    1142 api/gumbel.h                     8003 config/params.h                 19327 grammar/triggers.h
-    1162 api/operator.h                   8075 config/constructors.h           19652 grammar/matcher.h
-    1211 api/kv.h                         8285 config/from_params.h            19882 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8356 config/orders.h                 20397 grammar/states.h
-    1429 api/text_error.h                 8585 config/numbers.h                20552 grammar/items.h
-    1445 api/grammar.h                    8722 config/set.h                    20678 grammar/masks.h
-    1606 api/shards.h                     8871 config/tell.h                   20873 grammar/runs.h
-    1700 api/peers.h                      9002 config/settings.h               21045 grammar/entries.h
-    1767 api/drafts.h                     9114 life/rollback.h                 21422 grammar/accepting.h
-    1864 api/constraints.h                9429 life/chain.h                    21758 grammar/waiting.h
-    2034 api/parts.h                      9708 life/members.h                  21884 grammar/history.h
-    2071 base/switches.h                  9821 life/update.h                   22010 grammar/room.h
-    2321 base/random.h                   10080 life/copy.h                     22310 grammar/sampler.h
-    2343 base/mt19937.h                  10269 rows/row.h                      22572 grammar/hooks.h
-    2415 base/exact.h                    10547 rows/pieces.h                   22683 schema/head.h
-    2625 base/bits128.h                  10642 rows/thresholds.h               22857 schema/errors.h
-    2703 base/elements.h                 10748 rows/compact.h                  22970 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23004 schema/references.h
-    2874 kernels/contract.h              11078 rows/changes.h                  23276 schema/strings.h
-    2992 kernels/scalar.h                11163 rows/cuts.h                     23338 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23610 schema/sets.h
-    3198 kernels/sets.h                  11905 rows/tail_free.h                23808 schema/formats.h
-    3245 kernels/vectors.h               11981 rows/selecting.h                24005 schema/scalars.h
-    3360 kernels/avx512.h                12113 rows/mirostat.h                 24304 schema/goals.h
-    3442 kernels/avx2.h                  12194 rows/plan.h                     24525 schema/alternatives.h
-    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25003 schema/objects.h
-    3519 kernels/neon.h                  12328 rows/finish.h                   25516 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25770 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25945 peers/tables.h
-    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26250 peers/values.h
-    3696 kernels/passes.h                13255 rows/draw.h                     26661 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26729 peers/fields.h
-    4352 kernels/check.h                 13535 run/apply.h                     26889 peers/requests.h
-    4374 kernels/dispatch.h              13618 run/writing.h                   27013 shards/head.h
-    4570 core/array.h                    13747 run/arrays.h                    27133 shards/bytes.h
-    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27230 shards/merging.h
-    5160 core/record.h                   14071 run/walk.h                      27507 shards/row.h
-    5374 core/fields.h                   14170 run/verify.h                    27623 shards/answers.h
-    5545 core/owners.h                   14259 run/batch.h                     28173 shards/logprobs.h
-    5593 core/mt19937.h                  14411 life/state.h                    28311 shards/told.h
-    5650 core/no_mt19937.h               14502 life/state_fields.h             28449 shards/steps.h
-    5683 core/making.h                   14601 life/state_kinds.h              28645 shards/prefix.h
-    5813 core/windows.h                  14761 grammar/declared.h              29237 shards/cuts.h
-    5913 core/streams.h                  14775 constraints/declared.h          29458 shards/draws.h
-    5951 samplers/logit_bias.h           14795 core/kinds.h                    29610 shards/way.h
-    5989 samplers/penalties.h            14885 operator/weights.h              29754 shards/memory.h
-    6045 samplers/dry.h                  14972 operator/search.h               29831 shards/batch.h
-    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30263 drafts/head.h
-    6448 samplers/tail_free.h            15277 kv/cells.h                      30311 drafts/block.h
-    6524 samplers/typical_top_p.h        15314 kv/making.h                     30500 drafts/tree.h
-    6559 samplers/min_p.h                15539 kv/slot.h                       30634 drafts/relaxed.h
-    6572 samplers/top_a.h                15678 kv/sequences.h                  30717 constraints/automaton.h
-    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30806 constraints/making.h
-    6695 samplers/xtc.h                  15935 kv/update.h                     31019 constraints/sampler.h
-    6731 samplers/temperature.h          16060 kv/state.h                      31111 constraints/constructors.h
-    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31376 constraints/accepting.h
-    6848 samplers/drafted.h              16338 llama_cpp/object.h              31617 constraints/drawing.h
-    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31802 constraints/told.h
-    6902 samplers/choose.h               16467 text/reading.h                  31862 constraints/top_p_decay.h
-    6965 samplers/ratio.h                16574 text/strings.h                  31916 constraints/accessors.h
-    7032 samplers/draw.h                 16666 text/values.h                   31955 base/restore.h
-    7084 samplers/gumbel.h               16821 text/documents.h                31969 api/license.h
-    7144 samplers/mirostat.h             16896 grammar/head.h
+       2 api/opening.h                    7244 samplers/adaptive_p.h           16937 grammar/tree.h
+     261 api/config.h                     7319 samplers/llama_cpp/head.h       17739 grammar/finishing.h
+     291 api/types.h                      7396 samplers/llama_cpp/truncation.h 18030 grammar/reading.h
+     539 api/missing.h                    7536 samplers/llama_cpp/temperature.h 18115 grammar/gbnf.h
+     553 api/sample.h                     7598 samplers/llama_cpp/selection.h  18407 grammar/regex.h
+     640 api/chains.h                     7739 samplers/infill.h               18804 grammar/grammars.h
+     889 api/samplers.h                   7822 config/describe.h               18866 grammar/vocabulary.h
+    1142 api/gumbel.h                     8003 config/params.h                 19334 grammar/triggers.h
+    1162 api/operator.h                   8075 config/constructors.h           19659 grammar/matcher.h
+    1211 api/kv.h                         8285 config/from_params.h            19889 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8356 config/orders.h                 20404 grammar/states.h
+    1429 api/text_error.h                 8585 config/numbers.h                20559 grammar/items.h
+    1445 api/grammar.h                    8722 config/set.h                    20685 grammar/masks.h
+    1606 api/shards.h                     8871 config/tell.h                   20880 grammar/runs.h
+    1700 api/peers.h                      9002 config/settings.h               21052 grammar/entries.h
+    1767 api/drafts.h                     9114 life/rollback.h                 21429 grammar/accepting.h
+    1864 api/constraints.h                9429 life/chain.h                    21765 grammar/waiting.h
+    2034 api/parts.h                      9708 life/members.h                  21891 grammar/history.h
+    2071 base/switches.h                  9821 life/update.h                   22017 grammar/room.h
+    2321 base/random.h                   10080 life/copy.h                     22317 grammar/sampler.h
+    2343 base/mt19937.h                  10269 rows/row.h                      22579 grammar/hooks.h
+    2415 base/exact.h                    10547 rows/pieces.h                   22690 schema/head.h
+    2625 base/bits128.h                  10642 rows/thresholds.h               22864 schema/errors.h
+    2703 base/elements.h                 10748 rows/compact.h                  22977 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23011 schema/references.h
+    2874 kernels/contract.h              11078 rows/changes.h                  23283 schema/strings.h
+    2992 kernels/scalar.h                11163 rows/cuts.h                     23345 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23617 schema/sets.h
+    3198 kernels/sets.h                  11905 rows/tail_free.h                23815 schema/formats.h
+    3245 kernels/vectors.h               11981 rows/selecting.h                24012 schema/scalars.h
+    3360 kernels/avx512.h                12113 rows/mirostat.h                 24311 schema/goals.h
+    3442 kernels/avx2.h                  12194 rows/plan.h                     24532 schema/alternatives.h
+    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25010 schema/objects.h
+    3519 kernels/neon.h                  12328 rows/finish.h                   25523 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25777 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25952 peers/tables.h
+    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26257 peers/values.h
+    3696 kernels/passes.h                13255 rows/draw.h                     26668 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26736 peers/fields.h
+    4352 kernels/check.h                 13535 run/apply.h                     26896 peers/requests.h
+    4374 kernels/dispatch.h              13618 run/writing.h                   27020 shards/head.h
+    4570 core/array.h                    13747 run/arrays.h                    27140 shards/bytes.h
+    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27237 shards/merging.h
+    5160 core/record.h                   14071 run/walk.h                      27514 shards/row.h
+    5374 core/fields.h                   14170 run/verify.h                    27630 shards/answers.h
+    5545 core/owners.h                   14259 run/batch.h                     28180 shards/logprobs.h
+    5593 core/mt19937.h                  14411 life/state.h                    28318 shards/told.h
+    5650 core/no_mt19937.h               14502 life/state_fields.h             28456 shards/steps.h
+    5683 core/making.h                   14601 life/state_kinds.h              28652 shards/prefix.h
+    5813 core/windows.h                  14761 grammar/declared.h              29244 shards/cuts.h
+    5913 core/streams.h                  14775 constraints/declared.h          29465 shards/draws.h
+    5951 samplers/logit_bias.h           14795 core/kinds.h                    29617 shards/way.h
+    5989 samplers/penalties.h            14885 operator/weights.h              29761 shards/memory.h
+    6045 samplers/dry.h                  14972 operator/search.h               29838 shards/batch.h
+    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30270 drafts/head.h
+    6448 samplers/tail_free.h            15277 kv/cells.h                      30318 drafts/block.h
+    6524 samplers/typical_top_p.h        15314 kv/making.h                     30507 drafts/tree.h
+    6559 samplers/min_p.h                15539 kv/slot.h                       30641 drafts/relaxed.h
+    6572 samplers/top_a.h                15678 kv/sequences.h                  30724 constraints/automaton.h
+    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30813 constraints/making.h
+    6695 samplers/xtc.h                  15935 kv/update.h                     31026 constraints/sampler.h
+    6731 samplers/temperature.h          16060 kv/state.h                      31118 constraints/constructors.h
+    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31383 constraints/accepting.h
+    6848 samplers/drafted.h              16338 llama_cpp/object.h              31624 constraints/drawing.h
+    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31809 constraints/told.h
+    6902 samplers/choose.h               16467 text/reading.h                  31869 constraints/top_p_decay.h
+    6965 samplers/ratio.h                16574 text/strings.h                  31923 constraints/accessors.h
+    7032 samplers/draw.h                 16673 text/values.h                   31962 base/restore.h
+    7084 samplers/gumbel.h               16828 text/documents.h                31976 api/license.h
+    7144 samplers/mirostat.h             16903 grammar/head.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -16576,10 +16576,17 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
    A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
    256 places far at most, so that chosen strings cannot make it slow. */
 
+/* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
+   bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */
+static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
+{
+    return (uint32_t)(sampi_checksum(bytes, n) >> 32);
+}
+
 /* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
-    uint32_t h = (uint32_t)sampi_checksum(text, n);
+    uint32_t h = sampi_place_of(text, n);
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
         int32_t *slot = &doc->by_text[h & doc->text_mask];
         const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];
@@ -22256,11 +22263,11 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    if (!m->status) sampi_find_texts(m);
+    sampi_vec_free(&m->work);
     m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
-    sampi_find_texts(m);
-    if (m->status) return m->status;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
@@ -23126,7 +23133,7 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
-    uint32_t h = (uint32_t)sampi_checksum(name, n) + (uint32_t)resource * 0x9E3779B1u;
+    uint32_t h = sampi_place_of(name, n) + (uint32_t)resource * 0x9E3779B1u;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
         int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
         const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;
@@ -23635,7 +23642,7 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
-    uint32_t h = (uint32_t)sampi_checksum(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
+    uint32_t h = sampi_place_of(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
     sampi_decimal other;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
         int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
@@ -23707,7 +23714,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
-    for (; i < list.n && (i % 16 || sampi_schema_work(x, 0, 1)); i++) {
+    for (; i < list.n && (i % 64 || sampi_schema_work(x, 0, 1)); i++) {
         const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;
@@ -24356,7 +24363,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
 
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
-    uint32_t mask = (uint32_t)x->slots.n - 1, h = (uint32_t)sampi_checksum(literals, (size_t)n * sizeof *literals);
+    uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
     for (;; h++) {
         int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
         if (*slot < 0) return slot;

@@ -246,11 +246,11 @@ static int sampi_matcher_make(sampi_matcher *m)
     m->tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
     sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    if (!m->status) sampi_find_texts(m);
+    sampi_vec_free(&m->work);
     m->held.most = (size_t)1 << 26;
     if (m->status) return m->status;
     outermost->rule = outermost->edge = -1;
-    sampi_find_texts(m);
-    if (m->status) return m->status;
     for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
         const sampi_expr e = *sampi_at(&m->tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;

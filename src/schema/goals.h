@@ -52,7 +52,7 @@ static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_lite
 
 static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
 {
-    uint32_t mask = (uint32_t)x->slots.n - 1, h = (uint32_t)sampi_checksum(literals, (size_t)n * sizeof *literals);
+    uint32_t mask = (uint32_t)x->slots.n - 1, h = sampi_place_of(literals, (size_t)n * sizeof *literals);
     for (;; h++) {
         int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
         if (*slot < 0) return slot;

@@ -122,7 +122,7 @@ static SAMPI_COLD int32_t sampi_resource_add(sampi_schema *x, int32_t node, int3
 static SAMPI_COLD int32_t *sampi_anchor_slot(const sampi_schema *x, int32_t resource, const char *name, size_t n)
 {
     uint32_t mask = (uint32_t)x->by_anchor.n - 1;
-    uint32_t h = (uint32_t)sampi_checksum(name, n) + (uint32_t)resource * 0x9E3779B1u;
+    uint32_t h = sampi_place_of(name, n) + (uint32_t)resource * 0x9E3779B1u;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES && x->by_anchor.n; i++, h++) {
         int32_t *slot = sampi_ints(&x->by_anchor, (int32_t)(h & mask));
         const sampi_anchor *p = *slot < 0 ? NULL : (const sampi_anchor *)x->anchors.data + *slot;

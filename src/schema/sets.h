@@ -25,7 +25,7 @@ static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
 static SAMPI_COLD int32_t *sampi_value_slot(const sampi_schema *x, const sampi_decimal *d)
 {
     const uint32_t mask = (uint32_t)x->values.n - 1;
-    uint32_t h = (uint32_t)sampi_checksum(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
+    uint32_t h = sampi_place_of(d->d, (size_t)d->n) + (uint32_t)d->point * 0x9E3779B1u + d->negative;
     sampi_decimal other;
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
         int32_t *slot = sampi_ints(&x->values, (int32_t)(h & mask));
@@ -97,7 +97,7 @@ static SAMPI_COLD void sampi_texts_mark(sampi_schema *x, sampi_texts list)
 {
     int32_t i = x->marked.list == list.list && x->marked.n <= list.n ? x->marked.n : 0;
     if (i == 0) x->round++;
-    for (; i < list.n && (i % 16 || sampi_schema_work(x, 0, 1)); i++) {
+    for (; i < list.n && (i % 64 || sampi_schema_work(x, 0, 1)); i++) {
         const int32_t value = sampi_schema_value(x, *sampi_ints(&x->arena, list.list + i));
         SAMPI_COUNT_STEPS(1);
         x->marks[value] = x->round;

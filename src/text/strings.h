@@ -2,10 +2,17 @@
    A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
    256 places far at most, so that chosen strings cannot make it slow. */
 
+/* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
+   bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */
+static SAMPI_COLD uint32_t sampi_place_of(const void *bytes, size_t n)
+{
+    return (uint32_t)(sampi_checksum(bytes, n) >> 32);
+}
+
 /* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
 static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
 {
-    uint32_t h = (uint32_t)sampi_checksum(text, n);
+    uint32_t h = sampi_place_of(text, n);
     for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
         int32_t *slot = &doc->by_text[h & doc->text_mask];
         const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];

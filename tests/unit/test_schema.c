@@ -173,7 +173,7 @@ static void test_json_attacks(void **state)
         put(p, "[");
         for (int i = 0; made < n_words; i++) {
             snprintf(word, sizeof word, "%d", i);
-            if (((uint32_t)sampi_checksum(word, strlen(word)) & mask) >= SAMPI_JSON_PROBES) continue;
+            if ((sampi_place_of(word, strlen(word)) & mask) >= SAMPI_JSON_PROBES) continue;
             put(p, "%s\"%s\"", made++ ? "," : "", word);
         }
         put(p, "]");
@@ -280,6 +280,30 @@ static void check_cases(const schema_case *cases, size_t n)
         check_documents(g, &cases[i], cases[i].invalid, false);
         samp_grammar_free(g);
     }
+}
+
+/* Values in a row: names, dates, numbers and anchors that differ in their last characters alone are no attack. */
+static void test_values_in_a_row(void **state)
+{
+    (void)state;
+    static const char *const lists[][3] = {
+        { "{\"enum\":[", "\"item-%03d\"", "]}" },
+        { "{\"enum\":[", "\"2024%04d\"", "]}" },
+        { "{\"anyOf\":[{\"enum\":[", "12345.%03d1", "]},{\"const\":1}]}" },
+        { "{\"allOf\":[{\"enum\":[", "2024%04d", "]},{\"enum\":[20240100,1]}]}" },
+        { "{\"$defs\":{\"x\":{\"anyOf\":[", "{\"$anchor\":\"node_%03d\"}", "]}},\"$ref\":\"#node_100\"}" },
+    };
+    static char schema[1 << 16];
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (int n = 300; n <= 900; n += 600) {
+            size_t at = (size_t)snprintf(schema, sizeof schema, "%s", lists[i][0]);
+            for (int k = 0; k < n; k++) {
+                if (k) schema[at++] = ',';
+                at += (size_t)snprintf(schema + at, sizeof schema - at, lists[i][1], k);
+            }
+            (void)snprintf(schema + at, sizeof schema - at, "%s", lists[i][2]);
+            samp_grammar_free(compile(schema, NULL));
+        }
 }
 
 static void test_types(void **state)
@@ -1330,18 +1354,31 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_json_edges),      cmocka_unit_test(test_json_attacks),
-        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),      cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_together),        cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_dead_ends),       cmocka_unit_test(test_corners),
-        cmocka_unit_test(test_long_places),     cmocka_unit_test(test_options),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_properties), cmocka_unit_test(test_names_that_come_twice),
+        cmocka_unit_test(test_json_accepts),
+        cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_json_edges),
+        cmocka_unit_test(test_json_attacks),
+        cmocka_unit_test(test_values_in_a_row),
+        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_opposites),
+        cmocka_unit_test(test_together),
+        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_dead_ends),
+        cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_long_places),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_names_that_come_twice),
         cmocka_unit_test(test_random_members),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
