@@ -211,48 +211,48 @@
     2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23011 schema/references.h
     2874 kernels/contract.h              11078 rows/changes.h                  23283 schema/strings.h
     2992 kernels/scalar.h                11163 rows/cuts.h                     23345 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23617 schema/sets.h
-    3198 kernels/sets.h                  11905 rows/tail_free.h                23815 schema/formats.h
-    3245 kernels/vectors.h               11981 rows/selecting.h                24012 schema/scalars.h
-    3360 kernels/avx512.h                12113 rows/mirostat.h                 24311 schema/goals.h
-    3442 kernels/avx2.h                  12194 rows/plan.h                     24532 schema/alternatives.h
-    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25010 schema/objects.h
-    3519 kernels/neon.h                  12328 rows/finish.h                   25523 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25777 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25952 peers/tables.h
-    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26257 peers/values.h
-    3696 kernels/passes.h                13255 rows/draw.h                     26668 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26736 peers/fields.h
-    4352 kernels/check.h                 13535 run/apply.h                     26896 peers/requests.h
-    4374 kernels/dispatch.h              13618 run/writing.h                   27020 shards/head.h
-    4570 core/array.h                    13747 run/arrays.h                    27140 shards/bytes.h
-    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27237 shards/merging.h
-    5160 core/record.h                   14071 run/walk.h                      27514 shards/row.h
-    5374 core/fields.h                   14170 run/verify.h                    27630 shards/answers.h
-    5545 core/owners.h                   14259 run/batch.h                     28180 shards/logprobs.h
-    5593 core/mt19937.h                  14411 life/state.h                    28318 shards/told.h
-    5650 core/no_mt19937.h               14502 life/state_fields.h             28456 shards/steps.h
-    5683 core/making.h                   14601 life/state_kinds.h              28652 shards/prefix.h
-    5813 core/windows.h                  14761 grammar/declared.h              29244 shards/cuts.h
-    5913 core/streams.h                  14775 constraints/declared.h          29465 shards/draws.h
-    5951 samplers/logit_bias.h           14795 core/kinds.h                    29617 shards/way.h
-    5989 samplers/penalties.h            14885 operator/weights.h              29761 shards/memory.h
-    6045 samplers/dry.h                  14972 operator/search.h               29838 shards/batch.h
-    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30270 drafts/head.h
-    6448 samplers/tail_free.h            15277 kv/cells.h                      30318 drafts/block.h
-    6524 samplers/typical_top_p.h        15314 kv/making.h                     30507 drafts/tree.h
-    6559 samplers/min_p.h                15539 kv/slot.h                       30641 drafts/relaxed.h
-    6572 samplers/top_a.h                15678 kv/sequences.h                  30724 constraints/automaton.h
-    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30813 constraints/making.h
-    6695 samplers/xtc.h                  15935 kv/update.h                     31026 constraints/sampler.h
-    6731 samplers/temperature.h          16060 kv/state.h                      31118 constraints/constructors.h
-    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31383 constraints/accepting.h
-    6848 samplers/drafted.h              16338 llama_cpp/object.h              31624 constraints/drawing.h
-    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31809 constraints/told.h
-    6902 samplers/choose.h               16467 text/reading.h                  31869 constraints/top_p_decay.h
-    6965 samplers/ratio.h                16574 text/strings.h                  31923 constraints/accessors.h
-    7032 samplers/draw.h                 16673 text/values.h                   31962 base/restore.h
-    7084 samplers/gumbel.h               16828 text/documents.h                31976 api/license.h
+    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23618 schema/sets.h
+    3198 kernels/sets.h                  11905 rows/tail_free.h                23816 schema/formats.h
+    3245 kernels/vectors.h               11981 rows/selecting.h                24013 schema/scalars.h
+    3360 kernels/avx512.h                12113 rows/mirostat.h                 24312 schema/goals.h
+    3442 kernels/avx2.h                  12194 rows/plan.h                     24533 schema/alternatives.h
+    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25011 schema/objects.h
+    3519 kernels/neon.h                  12328 rows/finish.h                   25524 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25778 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25953 peers/tables.h
+    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26258 peers/values.h
+    3696 kernels/passes.h                13255 rows/draw.h                     26669 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26737 peers/fields.h
+    4352 kernels/check.h                 13535 run/apply.h                     26897 peers/requests.h
+    4374 kernels/dispatch.h              13618 run/writing.h                   27021 shards/head.h
+    4570 core/array.h                    13747 run/arrays.h                    27141 shards/bytes.h
+    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27238 shards/merging.h
+    5160 core/record.h                   14071 run/walk.h                      27515 shards/row.h
+    5374 core/fields.h                   14170 run/verify.h                    27631 shards/answers.h
+    5545 core/owners.h                   14259 run/batch.h                     28181 shards/logprobs.h
+    5593 core/mt19937.h                  14411 life/state.h                    28319 shards/told.h
+    5650 core/no_mt19937.h               14502 life/state_fields.h             28457 shards/steps.h
+    5683 core/making.h                   14601 life/state_kinds.h              28653 shards/prefix.h
+    5813 core/windows.h                  14761 grammar/declared.h              29245 shards/cuts.h
+    5913 core/streams.h                  14775 constraints/declared.h          29466 shards/draws.h
+    5951 samplers/logit_bias.h           14795 core/kinds.h                    29618 shards/way.h
+    5989 samplers/penalties.h            14885 operator/weights.h              29762 shards/memory.h
+    6045 samplers/dry.h                  14972 operator/search.h               29839 shards/batch.h
+    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30271 drafts/head.h
+    6448 samplers/tail_free.h            15277 kv/cells.h                      30319 drafts/block.h
+    6524 samplers/typical_top_p.h        15314 kv/making.h                     30508 drafts/tree.h
+    6559 samplers/min_p.h                15539 kv/slot.h                       30642 drafts/relaxed.h
+    6572 samplers/top_a.h                15678 kv/sequences.h                  30725 constraints/automaton.h
+    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30814 constraints/making.h
+    6695 samplers/xtc.h                  15935 kv/update.h                     31027 constraints/sampler.h
+    6731 samplers/temperature.h          16060 kv/state.h                      31119 constraints/constructors.h
+    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31384 constraints/accepting.h
+    6848 samplers/drafted.h              16338 llama_cpp/object.h              31625 constraints/drawing.h
+    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31810 constraints/told.h
+    6902 samplers/choose.h               16467 text/reading.h                  31870 constraints/top_p_decay.h
+    6965 samplers/ratio.h                16574 text/strings.h                  31924 constraints/accessors.h
+    7032 samplers/draw.h                 16673 text/values.h                   31963 base/restore.h
+    7084 samplers/gumbel.h               16828 text/documents.h                31977 api/license.h
     7144 samplers/mirostat.h             16903 grammar/head.h
 */
 #ifndef SAMPLING_H
@@ -20303,14 +20303,14 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
     enum { PATIENCE = 2000 };
     const samp_grammar *g = m->grammar;
     sampi_kinds kinds;
-    memcpy(kinds.set[0], g->firsts, sizeof kinds.set[0]);
+    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = g->firsts[i];
     memset(kinds.alone, 0, sizeof kinds.alone);
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.left = PATIENCE;
     sampi_find_kinds(m, n, &kinds);
     sampi_charge(m, (g->n_classes + kinds.n) / 4);
-    for (int32_t c = 0; c < g->n_classes && kinds.left < 0; c++) first[c] = (uint8_t)c;
+    for (int32_t c = 0; c < g->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
         int32_t found = -1;
@@ -23549,7 +23549,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x,
     sampi_tree *t = x->tree;
     sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
     if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
-    for (int32_t rest = 0; rest < m; rest++) nodes[rest] = rest ? SAMPI_NEVER : SAMPI_EMPTY;
+    nodes[0] = SAMPI_EMPTY;
+    for (int32_t rest = 1; rest < m; rest++) nodes[rest] = SAMPI_NEVER;
     for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
         sampi_schema_rests(x, nodes, nodes + m, m, power);
         all = sampi_tree_alt(t, nodes[0], all);

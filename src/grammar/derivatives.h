@@ -414,14 +414,14 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
     enum { PATIENCE = 2000 };
     const samp_grammar *g = m->grammar;
     sampi_kinds kinds;
-    memcpy(kinds.set[0], g->firsts, sizeof kinds.set[0]);
+    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = g->firsts[i];
     memset(kinds.alone, 0, sizeof kinds.alone);
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.left = PATIENCE;
     sampi_find_kinds(m, n, &kinds);
     sampi_charge(m, (g->n_classes + kinds.n) / 4);
-    for (int32_t c = 0; c < g->n_classes && kinds.left < 0; c++) first[c] = (uint8_t)c;
+    for (int32_t c = 0; c < g->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
         int32_t found = -1;

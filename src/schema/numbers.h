@@ -204,7 +204,8 @@ static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x,
     sampi_tree *t = x->tree;
     sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
     if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
-    for (int32_t rest = 0; rest < m; rest++) nodes[rest] = rest ? SAMPI_NEVER : SAMPI_EMPTY;
+    nodes[0] = SAMPI_EMPTY;
+    for (int32_t rest = 1; rest < m; rest++) nodes[rest] = SAMPI_NEVER;
     for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
         sampi_schema_rests(x, nodes, nodes + m, m, power);
         all = sampi_tree_alt(t, nodes[0], all);
