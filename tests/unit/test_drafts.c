@@ -1020,7 +1020,7 @@ static void test_lazy_grammar(void **state)
     }
     print_message("             %d of %d drafts had what the grammar refuses, %d began it, %d drew BAD\n", refused, n,
                   begun, drawn);
-    assert_true(refused > n / 3 && begun > n / 20 && drawn > n / 100);
+    assert_true(refused > n / 3 && begun > n / 20 && drawn > (quick() ? 0 : n / 100));
     samp_free(lazy);
     samp_vocab_index_free(index);
     samp_grammar_free(words);
