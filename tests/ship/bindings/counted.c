@@ -16,7 +16,7 @@ static void *counted_malloc(size_t n)
     if (!block) return NULL;
     ((uint64_t *)(void *)block)[0] = used;
     ((uint64_t *)(void *)block)[1] = n;
-    live++;
+    (void)__atomic_fetch_add(&live, 1, __ATOMIC_RELAXED); /* batches run in threads */
     return block + HEADER;
 }
 
@@ -30,11 +30,11 @@ static void counted_free(void *p)
     }
     memset(p, 0xDD, (size_t)mark[1]); /* who goes on to read it notices */
     *mark = gone;
-    live--;
+    (void)__atomic_fetch_sub(&live, 1, __ATOMIC_RELAXED);
     free(mark);
 }
 
-__attribute__((visibility("default"))) long counted_live(void) { return live; }
+__attribute__((visibility("default"))) long counted_live(void) { return __atomic_load_n(&live, __ATOMIC_RELAXED); }
 
 #define SAMP_MALLOC(n) counted_malloc(n)
 #define SAMP_FREE(p)   counted_free(p)
