@@ -199,60 +199,60 @@
     1445 api/grammar.h                    8722 config/set.h                    20685 grammar/masks.h
     1606 api/shards.h                     8871 config/tell.h                   20880 grammar/runs.h
     1700 api/peers.h                      9002 config/settings.h               21052 grammar/entries.h
-    1767 api/drafts.h                     9114 life/rollback.h                 21429 grammar/accepting.h
-    1864 api/constraints.h                9429 life/chain.h                    21765 grammar/waiting.h
-    2034 api/parts.h                      9708 life/members.h                  21891 grammar/history.h
-    2071 base/switches.h                  9821 life/update.h                   22017 grammar/room.h
-    2321 base/random.h                   10080 life/copy.h                     22317 grammar/sampler.h
-    2343 base/mt19937.h                  10269 rows/row.h                      22579 grammar/hooks.h
-    2415 base/exact.h                    10547 rows/pieces.h                   22690 schema/head.h
-    2625 base/bits128.h                  10642 rows/thresholds.h               22864 schema/errors.h
-    2703 base/elements.h                 10748 rows/compact.h                  22977 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23011 schema/references.h
-    2874 kernels/contract.h              11078 rows/changes.h                  23283 schema/strings.h
-    2992 kernels/scalar.h                11163 rows/cuts.h                     23345 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23618 schema/sets.h
-    3198 kernels/sets.h                  11905 rows/tail_free.h                23816 schema/formats.h
-    3245 kernels/vectors.h               11981 rows/selecting.h                24013 schema/scalars.h
-    3360 kernels/avx512.h                12113 rows/mirostat.h                 24312 schema/goals.h
-    3442 kernels/avx2.h                  12194 rows/plan.h                     24533 schema/alternatives.h
-    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25011 schema/objects.h
-    3519 kernels/neon.h                  12328 rows/finish.h                   25524 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25778 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25953 peers/tables.h
-    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26258 peers/values.h
-    3696 kernels/passes.h                13255 rows/draw.h                     26669 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26737 peers/fields.h
-    4352 kernels/check.h                 13535 run/apply.h                     26897 peers/requests.h
-    4374 kernels/dispatch.h              13618 run/writing.h                   27021 shards/head.h
-    4570 core/array.h                    13747 run/arrays.h                    27141 shards/bytes.h
-    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27238 shards/merging.h
-    5160 core/record.h                   14071 run/walk.h                      27515 shards/row.h
-    5374 core/fields.h                   14170 run/verify.h                    27631 shards/answers.h
-    5545 core/owners.h                   14259 run/batch.h                     28181 shards/logprobs.h
-    5593 core/mt19937.h                  14411 life/state.h                    28319 shards/told.h
-    5650 core/no_mt19937.h               14502 life/state_fields.h             28457 shards/steps.h
-    5683 core/making.h                   14601 life/state_kinds.h              28653 shards/prefix.h
-    5813 core/windows.h                  14761 grammar/declared.h              29245 shards/cuts.h
-    5913 core/streams.h                  14775 constraints/declared.h          29466 shards/draws.h
-    5951 samplers/logit_bias.h           14795 core/kinds.h                    29618 shards/way.h
-    5989 samplers/penalties.h            14885 operator/weights.h              29762 shards/memory.h
-    6045 samplers/dry.h                  14972 operator/search.h               29839 shards/batch.h
-    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30271 drafts/head.h
-    6448 samplers/tail_free.h            15277 kv/cells.h                      30319 drafts/block.h
-    6524 samplers/typical_top_p.h        15314 kv/making.h                     30508 drafts/tree.h
-    6559 samplers/min_p.h                15539 kv/slot.h                       30642 drafts/relaxed.h
-    6572 samplers/top_a.h                15678 kv/sequences.h                  30725 constraints/automaton.h
-    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30814 constraints/making.h
-    6695 samplers/xtc.h                  15935 kv/update.h                     31027 constraints/sampler.h
-    6731 samplers/temperature.h          16060 kv/state.h                      31119 constraints/constructors.h
-    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31384 constraints/accepting.h
-    6848 samplers/drafted.h              16338 llama_cpp/object.h              31625 constraints/drawing.h
-    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31810 constraints/told.h
-    6902 samplers/choose.h               16467 text/reading.h                  31870 constraints/top_p_decay.h
-    6965 samplers/ratio.h                16574 text/strings.h                  31924 constraints/accessors.h
-    7032 samplers/draw.h                 16673 text/values.h                   31963 base/restore.h
-    7084 samplers/gumbel.h               16828 text/documents.h                31977 api/license.h
+    1767 api/drafts.h                     9114 life/rollback.h                 21423 grammar/accepting.h
+    1864 api/constraints.h                9429 life/chain.h                    21759 grammar/waiting.h
+    2034 api/parts.h                      9708 life/members.h                  21885 grammar/history.h
+    2071 base/switches.h                  9821 life/update.h                   22011 grammar/room.h
+    2321 base/random.h                   10080 life/copy.h                     22311 grammar/sampler.h
+    2343 base/mt19937.h                  10269 rows/row.h                      22573 grammar/hooks.h
+    2415 base/exact.h                    10547 rows/pieces.h                   22684 schema/head.h
+    2625 base/bits128.h                  10642 rows/thresholds.h               22858 schema/errors.h
+    2703 base/elements.h                 10748 rows/compact.h                  22971 schema/collections.h
+    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23005 schema/references.h
+    2874 kernels/contract.h              11078 rows/changes.h                  23277 schema/strings.h
+    2992 kernels/scalar.h                11163 rows/cuts.h                     23339 schema/numbers.h
+    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23612 schema/sets.h
+    3198 kernels/sets.h                  11905 rows/tail_free.h                23810 schema/formats.h
+    3245 kernels/vectors.h               11981 rows/selecting.h                24007 schema/scalars.h
+    3360 kernels/avx512.h                12113 rows/mirostat.h                 24306 schema/goals.h
+    3442 kernels/avx2.h                  12194 rows/plan.h                     24527 schema/alternatives.h
+    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25005 schema/objects.h
+    3519 kernels/neon.h                  12328 rows/finish.h                   25518 schema/arrays.h
+    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25772 schema/whole.h
+    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25947 peers/tables.h
+    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26252 peers/values.h
+    3696 kernels/passes.h                13255 rows/draw.h                     26663 peers/llama_server.h
+    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26731 peers/fields.h
+    4352 kernels/check.h                 13535 run/apply.h                     26891 peers/requests.h
+    4374 kernels/dispatch.h              13618 run/writing.h                   27015 shards/head.h
+    4570 core/array.h                    13747 run/arrays.h                    27135 shards/bytes.h
+    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27232 shards/merging.h
+    5160 core/record.h                   14071 run/walk.h                      27509 shards/row.h
+    5374 core/fields.h                   14170 run/verify.h                    27625 shards/answers.h
+    5545 core/owners.h                   14259 run/batch.h                     28175 shards/logprobs.h
+    5593 core/mt19937.h                  14411 life/state.h                    28313 shards/told.h
+    5650 core/no_mt19937.h               14502 life/state_fields.h             28451 shards/steps.h
+    5683 core/making.h                   14601 life/state_kinds.h              28647 shards/prefix.h
+    5813 core/windows.h                  14761 grammar/declared.h              29239 shards/cuts.h
+    5913 core/streams.h                  14775 constraints/declared.h          29460 shards/draws.h
+    5951 samplers/logit_bias.h           14795 core/kinds.h                    29612 shards/way.h
+    5989 samplers/penalties.h            14885 operator/weights.h              29756 shards/memory.h
+    6045 samplers/dry.h                  14972 operator/search.h               29833 shards/batch.h
+    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30265 drafts/head.h
+    6448 samplers/tail_free.h            15277 kv/cells.h                      30313 drafts/block.h
+    6524 samplers/typical_top_p.h        15314 kv/making.h                     30502 drafts/tree.h
+    6559 samplers/min_p.h                15539 kv/slot.h                       30636 drafts/relaxed.h
+    6572 samplers/top_a.h                15678 kv/sequences.h                  30719 constraints/automaton.h
+    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30808 constraints/making.h
+    6695 samplers/xtc.h                  15935 kv/update.h                     31021 constraints/sampler.h
+    6731 samplers/temperature.h          16060 kv/state.h                      31113 constraints/constructors.h
+    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31378 constraints/accepting.h
+    6848 samplers/drafted.h              16338 llama_cpp/object.h              31619 constraints/drawing.h
+    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31804 constraints/told.h
+    6902 samplers/choose.h               16467 text/reading.h                  31864 constraints/top_p_decay.h
+    6965 samplers/ratio.h                16574 text/strings.h                  31918 constraints/accessors.h
+    7032 samplers/draw.h                 16673 text/values.h                   31957 base/restore.h
+    7084 samplers/gumbel.h               16828 text/documents.h                31971 api/license.h
     7144 samplers/mirostat.h             16903 grammar/head.h
 */
 #ifndef SAMPLING_H
@@ -21056,13 +21056,15 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
    run where there is one, then a walk over the trie. */
 
 /* Put the tokens of a run in bits, which has none. */
-static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
+    const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
     size_t n_in = 0;
+    sampi_charge(m, (int32_t)(index->n_listed / 16));
     for (uint32_t g = 0; g < index->n_groups; g++)
         if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
     const bool rather_clear = n_in > index->n_listed / 2;
@@ -21082,9 +21084,10 @@ static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_
 }
 
 /* Put the tokens at node i of the trie and below in, or take them away. */
-static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    sampi_charge(m, (int32_t)((nodes[1] >> 10) / 8));
     for (; nodes < end; nodes += 2) {
         const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
         if (token == SAMPI_NO_TOKEN) continue;
@@ -21138,10 +21141,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     start.stops = start.sure && s->stops;
     if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) {
-        sampi_charge(m, (int32_t)(m->index->n_listed / 16));
-        sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
-    }
+    if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
 }
 
@@ -21178,19 +21178,13 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) {
-                sampi_charge(m, (int32_t)(size / 8));
-                sampi_set_below(m, i, entry->bits, true);
-            }
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) {
-                sampi_charge(m, (int32_t)(size / 8));
-                sampi_set_below(m, i, entry->bits, false);
-            }
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
                 sampi_push_item(m, before->state, item.frame);

@@ -4,13 +4,15 @@
    run where there is one, then a walk over the trie. */
 
 /* Put the tokens of a run in bits, which has none. */
-static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
+    const samp_vocab_index *index = m->index;
     const uint32_t *group = index->groups, *listed = index->listed;
     const uint32_t most = reach < 255               ? (uint32_t)reach
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
     size_t n_in = 0;
+    sampi_charge(m, (int32_t)(index->n_listed / 16));
     for (uint32_t g = 0; g < index->n_groups; g++)
         if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
     const bool rather_clear = n_in > index->n_listed / 2;
@@ -30,9 +32,10 @@ static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_
 }
 
 /* Put the tokens at node i of the trie and below in, or take them away. */
-static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
+static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    sampi_charge(m, (int32_t)((nodes[1] >> 10) / 8));
     for (; nodes < end; nodes += 2) {
         const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
         if (token == SAMPI_NO_TOKEN) continue;
@@ -86,10 +89,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     start.stops = start.sure && s->stops;
     if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
-    if (entry->bits) {
-        sampi_charge(m, (int32_t)(m->index->n_listed / 16));
-        sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
-    }
+    if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
 }
 
@@ -126,19 +126,13 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);
-            if (!inside && entry->bits) {
-                sampi_charge(m, (int32_t)(size / 8));
-                sampi_set_below(m, i, entry->bits, true);
-            }
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
             i += size;
             continue;
         }
         const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
         if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
-            if (started && !start.sure) {
-                sampi_charge(m, (int32_t)(size / 8));
-                sampi_set_below(m, i, entry->bits, false);
-            }
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
             if (next) {
                 const sampi_level mark = sampi_mark(m);
                 sampi_push_item(m, before->state, item.frame);

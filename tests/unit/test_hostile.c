@@ -604,6 +604,17 @@ static void test_triggers(void **state)
     }
 }
 
+/* A grammar: n times any characters but one. */
+static text any_but_one(int n)
+{
+    text t = text_of("root ::= ", "", 0, "");
+    for (int i = 0; i < n; i++) {
+        const char one[] = { '[', '^', (char)('a' + i % 26), ']', '*', ' ', 0 };
+        put(&t, one);
+    }
+    return t;
+}
+
 /* A mask takes as long as its steps: what a step does not see, as the sets and lists that a derivative copies, is
    charged for. 2^24 steps are some 0.2 s; ten times that is no accident of a busy machine. */
 static void test_masks(void **state)
@@ -616,19 +627,9 @@ static void test_masks(void **state)
             pieces[i][k] = (char)('a' + (random >> 16) % 26);
         }
     most_seconds = 2.0;
-    text t = text_of("root ::= ", "", 0, "");
-    for (int i = 0; i < 300; i++) {
-        const char one[] = { '[', '^', (char)('a' + i % 26), ']', '*', ' ', 0 };
-        put(&t, one);
-    }
-    check("300 times any but one", use_mask, t, SAMP_GRAMMAR_GBNF);
-    t = text_of("root ::= ", "", 0, "");
-    for (int i = 0; i < 150; i++) {
-        const char one[] = { '[', '^', (char)('a' + i % 26), ']', '*', ' ', 0 };
-        put(&t, one);
-    }
-    check("150 times any but one", use_mask, t, SAMP_GRAMMAR_GBNF);
-    t = text_of("(", "", 0, "");
+    check("300 times any but one", use_mask, any_but_one(300), SAMP_GRAMMAR_GBNF);
+    check("150 times any but one", use_mask, any_but_one(150), SAMP_GRAMMAR_GBNF);
+    text t = text_of("(", "", 0, "");
     for (int i = 0; i < 26; i++) {
         const char one[] = { '[', '^', (char)('a' + i), ']', '*', (char)(i < 25 ? '|' : ')'), 0 };
         put(&t, one);
