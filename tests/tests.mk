@@ -248,7 +248,7 @@ $(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h test
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
-FUZZERS := calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge
+FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/calls: RANDOM_INPUTS := 800000
@@ -263,8 +263,12 @@ fuzz/grammar_walk: RANDOM_INPUTS := 50000
 fuzz/grammar_saved: RANDOM_INPUTS := 280000
 fuzz/shard_merge: RANDOM_INPUTS := 230000
 
+# Those that are linked with the library (tests/support/library.c), and those that include the implementation.
+FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved
+FUZZ_INSIDE := $(filter-out $(FUZZ_LINKED),$(FUZZERS))
+
 # those that take longer to compile than to run
-$(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
+$(foreach f,batch state llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
 $(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/unit/test_batch.c
 
 ## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, requests, grammars
@@ -274,10 +278,13 @@ fuzz/%: $(B)/fuzz_driver_%
 	@./$< -n $(RANDOM_INPUTS) tests/fuzz/corpus/$*/* > $(B)/fuzz_$*.log 2>&1 || { tail -n 60 $(B)/fuzz_$*.log; exit 1; }
 	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
 
-$(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+$(FUZZ_LINKED:%=$(B)/fuzz_driver_%): $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(B)/library.o $(FUZZ_DEPS)
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c $(B)/library.o -o $@ -lm -lpthread
+
+$(FUZZ_INSIDE:%=$(B)/fuzz_driver_%): $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
 	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm -lpthread
 
-## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
+## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime; FUZZERS="calls peers")
 fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/corpus/$$f; \
 	  dict=; case $$f in grammar_text) dict=-dict=tests/fuzz/grammar.dict;; peers) dict=-dict=tests/fuzz/peers.dict;; esac; \
@@ -285,8 +292,17 @@ fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	    tests/fuzz/corpus/$$f > $(B)/fuzz_$$f.log 2>&1 || { tail -n 60 $(B)/fuzz_$$f.log; exit 1; }; \
 	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
 
-$(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
+# The linked ones share one library, without the kernels of instruction sets: the others are there for these, and clang takes ten
+# minutes to watch every edge of them.
+FUZZ_BUILD = clang -g -O1 $(C11) -fsanitize=$(1) -fsanitize=address,undefined -fno-sanitize-recover=all
+$(B)/fuzz_library.o: tests/support/library.c tests/support/heap.h tests/support/inside.h $(TEST_DEPS) | $(B)
+	$(call FUZZ_BUILD,fuzzer-no-link) -DSAMP_NO_SIMD -c $< -o $@
+
+$(FUZZ_LINKED:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(B)/fuzz_library.o $(FUZZ_DEPS)
+	$(call FUZZ_BUILD,fuzzer) $< $(B)/fuzz_library.o -o $@ -lm -lpthread
+
+$(FUZZ_INSIDE:%=$(B)/fuzz_%): $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+	$(call FUZZ_BUILD,fuzzer) $< -o $@ -lm -lpthread
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: deps-npm | $(B)

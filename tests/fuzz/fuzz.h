@@ -29,7 +29,7 @@ static inline void fuzz_overwrite(source *s, unsigned char *bytes, size_t size, 
 }
 
 /* Up to 8 places get other values; the end may be cut off. The checksum behind
-   them, 8 bytes as sampi_checksum gives it, is mostly right again. Returns the size. */
+   them, 8 bytes as inside_checksum gives it, is mostly right again. Returns the size. */
 static inline size_t fuzz_damage(source *s, unsigned char *bytes, size_t size,
                                  uint64_t (*checksum)(const void *bytes, size_t n))
 {

@@ -4,9 +4,11 @@
    vocabulary that its row does not mask; a clone gives the same. */
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GUMBEL
-#define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
+#include "tests/support/inside.h"
 #include "fuzz.h"
+
+#include <float.h>
 
 enum { SLOTS = 4, LONGEST = 300, CALLS = 40 };
 
@@ -232,8 +234,7 @@ static bool may_be(const samp_sampler *s, samp_token token)
 static bool may_be_stale(const samp_sampler *s)
 {
     while (samp_chain_n(s) > 0) s = samp_chain_get(s, samp_chain_n(s) - 1);
-    const sampi_sampler *last = (const sampi_sampler *)(const void *)s;
-    return last->rng == SAMP_RNG_MT19937 && !(sampi_traits_of(last->kind)->flags & SAMPI_SELECTS);
+    return inside_stale(s);
 }
 
 static void check_token(const stage *t, const samp_sampler *s, samp_token token)

@@ -8,9 +8,9 @@
 #define FUZZ_GRAMMAR_H
 
 #define SAMPLING_GRAMMAR
-#define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 
+#include "tests/support/inside.h"
 #include "tests/support/random_grammar.h"
 #include "tests/support/small_vocabulary.h"
 #include "fuzz.h"
@@ -43,7 +43,7 @@ static samp_sampler *fuzz_sampler(const samp_vocab_index *index, const samp_gram
 /* A token by itself and as a step: both say what the mask says, unless a limit is in the way. */
 static void fuzz_token(samp_sampler *s, const uint32_t *bits, samp_token token)
 {
-    int allowed = sampi_matcher_allows((sampi_matcher *)s->ctx, token);
+    int allowed = inside_allows(s, token);
     MUST(allowed == SAMP_E_FULL || allowed == bit(bits, token));
 }
 

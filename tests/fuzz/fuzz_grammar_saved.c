@@ -38,7 +38,7 @@ static void fuzz_state(source *s)
     change(s, bytes, size);
     if (below(s, 8) == 0) size = (size_t)below(s, size);
     if (size >= 8 && below(s, 8)) {
-        uint64_t sum = sampi_checksum(bytes, size - 8);
+        uint64_t sum = inside_checksum(bytes, size - 8);
         for (size_t i = 0; i < 8; i++) bytes[size - 8 + i] = (uint8_t)(sum >> 8 * i);
     }
     int status = samp_state_load(to, bytes, size);
@@ -56,7 +56,7 @@ static void fuzz_vocabulary(source *s)
     MUST(words && samp_vocab_index_save(fuzz_index(), words, size) == SAMP_OK);
     change(s, (uint8_t *)words, size);
     if (below(s, 8)) {
-        uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+        uint64_t sum = inside_index_checksum(words, size);
         words[4] = (uint32_t)sum;
         words[5] = (uint32_t)(sum >> 32);
     }

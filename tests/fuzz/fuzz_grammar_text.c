@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > sizeof text - 1) size = sizeof text - 1;
     memcpy(text, data, size);
     text[size] = 0;
-    source rng = source_seed(sampi_checksum(text, size));
+    source rng = source_seed(inside_checksum(text, size));
     switch (*text) {
         case 'r': fuzz_text(SAMP_GRAMMAR_REGEX, text + 1, NULL, &rng, 8); break;
         case 'c': fuzz_text(SAMP_GRAMMAR_JSON_SCHEMA, text + 1, "compact", &rng, 8); break;

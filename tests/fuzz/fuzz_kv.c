@@ -2,8 +2,8 @@
    (kv_model.h). The end of each is a state with other bytes in it, loaded into the same cache: taken or refused, the
    cache is sound. */
 #define SAMPLING_KV
-#define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
+#include "tests/support/inside.h"
 #include "fuzz.h"
 
 #define assert_true(x)               MUST(x)
@@ -37,7 +37,7 @@ static void hostile_state(source *s, samp_kv *kv)
     size_t size = samp_kv_state_size(kv, seq);
     MUST(size > 0 && size <= sizeof bytes);
     MUST(samp_kv_state_save(kv, seq, bytes, size) == SAMP_OK);
-    size_t damaged = fuzz_damage(s, bytes, size, sampi_checksum);
+    size_t damaged = fuzz_damage(s, bytes, size, inside_checksum);
     memcpy(before, kv->cells, sizeof before);
     int status = samp_kv_state_load(kv, (int32_t)below(s, SEQS), bytes, damaged);
     MUST(status == SAMP_OK || status == SAMP_E_FORMAT || status == SAMP_E_FULL);

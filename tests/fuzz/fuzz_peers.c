@@ -4,8 +4,8 @@
    A request is refused, and nothing has changed, or it is taken: then the parameters are good, read again they are the
    same, another object of settings gets the same, and what they make samples. */
 #define SAMPLING_PEERS
-#define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
+#include "tests/support/inside.h"
 #include "fuzz.h"
 
 enum { N = 80, ROOM = 4096, N_PEERS = 5, N_PLAIN = 13 /* values that many fields take */ };
@@ -85,27 +85,28 @@ static void say_listed(source *s, const char *list)
     say(list, strcspn(list, ";"));
 }
 
-static void say_name(source *s, const sampi_peer *peer)
+static void say_name(source *s, samp_peer peer)
 {
+    const char *name;
     size_t n = 0;
-    while (peer->fields[n].name || peer->fields[n].param) n++;
-    n = (size_t)below(s, n + 1); /* the last one is none: a name that is skipped */
-    if (peer->fields[n].name && below(s, 16) > 0)
-        say(peer->fields[n].name, strlen(peer->fields[n].name));
+    while (inside_peer_field(peer, n, &name)) n++;
+    inside_peer_field(peer, (size_t)below(s, n + 1), &name); /* the last one is none: a name that is skipped */
+    if (name && below(s, 16) > 0)
+        say(name, strlen(name));
     else if (below(s, 4) > 0)
-        say_listed(s, peer->skipped);
+        say_listed(s, inside_peer_skipped(peer));
     else
         say("options", 7);
 }
 
 /* An object of some fields; in it, perhaps, options. */
-static void say_fields(source *s, const sampi_peer *peer, int depth)
+static void say_fields(source *s, samp_peer peer, int depth)
 {
     say("{", 1);
     for (size_t i = 0, n = (size_t)below(s, 9); i < n; i++) {
         if (i) say(",", 1);
         say("\"", 1);
-        bool inside = depth == 0 && peer == &SAMPI_PEERS[SAMP_PEER_OLLAMA] && below(s, 2);
+        bool inside = depth == 0 && peer == SAMP_PEER_OLLAMA && below(s, 2);
         if (inside)
             say("options", 7);
         else
@@ -133,7 +134,7 @@ static samp_peer say_request(const uint8_t *data, size_t size)
     }
     source s = source_bytes(data, size);
     const int peer = (int)below(&s, N_PEERS);
-    say_fields(&s, &SAMPI_PEERS[peer], 0);
+    say_fields(&s, (samp_peer)peer, 0);
     if (below(&s, 4) == 0) fuzz_overwrite(&s, (unsigned char *)text, n_text, n_text, 3);
     return (samp_peer)(below(&s, 50) ? peer : peer ? N_PEERS : -1);
 }

@@ -1,4 +1,4 @@
-/* inside.h - what tests that are linked with the library (library.c) ask of its inside. Those that live in there include
+/* inside.h - what tests and fuzzers that are linked with the library (library.c) ask of its inside. Those that live in there include
    the implementation themselves: test_math and test_rng test internal functions one by one, test_fast, test_batch,
    test_state and test_gpu compare samplers' records and drive kernels (case.h), and fast and batch are what the broken
    kernels of mutate_kernels.sh are built into. */
@@ -18,11 +18,19 @@ float inside_mu(const samp_sampler *s);
 bool inside_drafts(const samp_sampler *s); /* is it in the middle of a samp_verify? */
 float inside_adaptive_sum(const samp_sampler *s);
 samp_token inside_pending(const samp_sampler *s);
+bool inside_stale(const samp_sampler *s); /* under MT19937, and no sampler that selects */
+int inside_allows(const samp_sampler *grammar, samp_token token); /* may it come next? true, false or SAMP_E_FULL */
+
+/* The fields of a samp_peer (samp_settings_from): is there a number i, and its name, NULL for those without; and what is skipped,
+   with ; between. */
+bool inside_peer_field(int peer, size_t i, const char **name);
+const char *inside_peer_skipped(int peer);
 
 /* Arithmetic. */
 void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
 uint64_t inside_weight(float max, float logit);
 uint64_t inside_checksum(const void *bytes, size_t n);
+uint64_t inside_index_checksum(const void *index, size_t n); /* of a saved vocabulary index, which its head holds */
 float inside_from_half(uint16_t h);
 float inside_from_brain(uint16_t h);
 uint16_t inside_to_half(float x);

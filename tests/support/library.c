@@ -22,6 +22,23 @@ float inside_mu(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.
 bool inside_drafts(const samp_sampler *s) { return ((const sampi_sampler *)s)->draft != NULL; }
 float inside_adaptive_sum(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.adaptive.sum; }
 samp_token inside_pending(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.pending; }
+bool inside_stale(const samp_sampler *s)
+{
+    const sampi_sampler *last = (const sampi_sampler *)s;
+    return last->rng == SAMP_RNG_MT19937 && !(sampi_traits_of(last->kind)->flags & SAMPI_SELECTS);
+}
+int inside_allows(const samp_sampler *grammar, samp_token token)
+{
+    return sampi_matcher_allows((sampi_matcher *)grammar->ctx, token);
+}
+
+bool inside_peer_field(int peer, size_t i, const char **name)
+{
+    const sampi_peer_field *field = &SAMPI_PEERS[peer].fields[i];
+    *name = field->name;
+    return field->name || field->param;
+}
+const char *inside_peer_skipped(int peer) { return SAMPI_PEERS[peer].skipped; }
 
 void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
@@ -29,6 +46,10 @@ void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
 }
 uint64_t inside_weight(float max, float logit) { return sampi_weight(max, logit); }
 uint64_t inside_checksum(const void *bytes, size_t n) { return sampi_checksum(bytes, n); }
+uint64_t inside_index_checksum(const void *index, size_t n)
+{
+    return sampi_checksum((const uint32_t *)index + SAMPI_INDEX_HEAD, n - 4 * SAMPI_INDEX_HEAD);
+}
 float inside_from_half(uint16_t h) { return sampi_f16_to_f32(h); }
 float inside_from_brain(uint16_t h) { return sampi_bf16_to_f32(h); }
 uint16_t inside_to_half(float x) { return sampi_f32_to_f16(x); }
