@@ -184,76 +184,76 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7244 samplers/adaptive_p.h           16937 grammar/tree.h
-     261 api/config.h                     7319 samplers/llama_cpp/head.h       17739 grammar/finishing.h
-     291 api/types.h                      7396 samplers/llama_cpp/truncation.h 18030 grammar/reading.h
-     539 api/missing.h                    7536 samplers/llama_cpp/temperature.h 18115 grammar/gbnf.h
-     553 api/sample.h                     7598 samplers/llama_cpp/selection.h  18407 grammar/regex.h
-     640 api/chains.h                     7739 samplers/infill.h               18804 grammar/grammars.h
-     889 api/samplers.h                   7822 config/describe.h               18866 grammar/vocabulary.h
-    1142 api/gumbel.h                     8003 config/params.h                 19334 grammar/triggers.h
-    1162 api/operator.h                   8075 config/constructors.h           19659 grammar/matcher.h
-    1211 api/kv.h                         8285 config/from_params.h            19889 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8356 config/orders.h                 20404 grammar/states.h
-    1429 api/text_error.h                 8585 config/numbers.h                20559 grammar/items.h
-    1445 api/grammar.h                    8722 config/set.h                    20685 grammar/masks.h
-    1606 api/shards.h                     8871 config/tell.h                   20880 grammar/runs.h
-    1700 api/peers.h                      9002 config/settings.h               21052 grammar/entries.h
-    1767 api/drafts.h                     9114 life/rollback.h                 21423 grammar/accepting.h
-    1864 api/constraints.h                9429 life/chain.h                    21759 grammar/waiting.h
-    2034 api/parts.h                      9708 life/members.h                  21885 grammar/history.h
-    2071 base/switches.h                  9821 life/update.h                   22011 grammar/room.h
-    2321 base/random.h                   10080 life/copy.h                     22311 grammar/sampler.h
-    2343 base/mt19937.h                  10269 rows/row.h                      22573 grammar/hooks.h
-    2415 base/exact.h                    10547 rows/pieces.h                   22684 schema/head.h
-    2625 base/bits128.h                  10642 rows/thresholds.h               22858 schema/errors.h
-    2703 base/elements.h                 10748 rows/compact.h                  22971 schema/collections.h
-    2827 kernels/llama_cpp/contract.h    10930 rows/sums.h                     23005 schema/references.h
-    2874 kernels/contract.h              11078 rows/changes.h                  23277 schema/strings.h
-    2992 kernels/scalar.h                11163 rows/cuts.h                     23339 schema/numbers.h
-    3179 kernels/llama_cpp/scalar.h      11593 rows/typical.h                  23612 schema/sets.h
-    3198 kernels/sets.h                  11905 rows/tail_free.h                23810 schema/formats.h
-    3245 kernels/vectors.h               11981 rows/selecting.h                24007 schema/scalars.h
-    3360 kernels/avx512.h                12113 rows/mirostat.h                 24306 schema/goals.h
-    3442 kernels/avx2.h                  12194 rows/plan.h                     24527 schema/alternatives.h
-    3503 kernels/sse2.h                  12242 rows/logprobs.h                 25005 schema/objects.h
-    3519 kernels/neon.h                  12328 rows/finish.h                   25518 schema/arrays.h
-    3540 kernels/wasm.h                  12357 rows/llama_cpp/sums.h           25772 schema/whole.h
-    3554 kernels/generic.h               12676 rows/llama_cpp/samplers.h       25947 peers/tables.h
-    3574 kernels/shared.h                13152 rows/llama_cpp/draw.h           26252 peers/values.h
-    3696 kernels/passes.h                13255 rows/draw.h                     26663 peers/llama_server.h
-    4269 kernels/llama_cpp/passes.h      13353 run/sample.h                    26731 peers/fields.h
-    4352 kernels/check.h                 13535 run/apply.h                     26891 peers/requests.h
-    4374 kernels/dispatch.h              13618 run/writing.h                   27015 shards/head.h
-    4570 core/array.h                    13747 run/arrays.h                    27135 shards/bytes.h
-    4900 core/table.h                    13870 run/arrays_llama_cpp.h          27232 shards/merging.h
-    5160 core/record.h                   14071 run/walk.h                      27509 shards/row.h
-    5374 core/fields.h                   14170 run/verify.h                    27625 shards/answers.h
-    5545 core/owners.h                   14259 run/batch.h                     28175 shards/logprobs.h
-    5593 core/mt19937.h                  14411 life/state.h                    28313 shards/told.h
-    5650 core/no_mt19937.h               14502 life/state_fields.h             28451 shards/steps.h
-    5683 core/making.h                   14601 life/state_kinds.h              28647 shards/prefix.h
-    5813 core/windows.h                  14761 grammar/declared.h              29239 shards/cuts.h
-    5913 core/streams.h                  14775 constraints/declared.h          29460 shards/draws.h
-    5951 samplers/logit_bias.h           14795 core/kinds.h                    29612 shards/way.h
-    5989 samplers/penalties.h            14885 operator/weights.h              29756 shards/memory.h
-    6045 samplers/dry.h                  14972 operator/search.h               29833 shards/batch.h
-    6364 samplers/top_n_sigma.h          15110 operator/run.h                  30265 drafts/head.h
-    6448 samplers/tail_free.h            15277 kv/cells.h                      30313 drafts/block.h
-    6524 samplers/typical_top_p.h        15314 kv/making.h                     30502 drafts/tree.h
-    6559 samplers/min_p.h                15539 kv/slot.h                       30636 drafts/relaxed.h
-    6572 samplers/top_a.h                15678 kv/sequences.h                  30719 constraints/automaton.h
-    6625 samplers/top_h_min_k.h          15812 kv/data.h                       30808 constraints/making.h
-    6695 samplers/xtc.h                  15935 kv/update.h                     31021 constraints/sampler.h
-    6731 samplers/temperature.h          16060 kv/state.h                      31113 constraints/constructors.h
-    6795 samplers/smoothing.h            16271 llama_cpp/functions.h           31378 constraints/accepting.h
-    6848 samplers/drafted.h              16338 llama_cpp/object.h              31619 constraints/drawing.h
-    6873 samplers/selection.h            16391 llama_cpp/vocabulary.h          31804 constraints/told.h
-    6902 samplers/choose.h               16467 text/reading.h                  31864 constraints/top_p_decay.h
-    6965 samplers/ratio.h                16574 text/strings.h                  31918 constraints/accessors.h
-    7032 samplers/draw.h                 16673 text/values.h                   31957 base/restore.h
-    7084 samplers/gumbel.h               16828 text/documents.h                31971 api/license.h
-    7144 samplers/mirostat.h             16903 grammar/head.h
+       2 api/opening.h                    7280 samplers/adaptive_p.h           16993 grammar/tree.h
+     261 api/config.h                     7355 samplers/llama_cpp/head.h       17795 grammar/finishing.h
+     291 api/types.h                      7432 samplers/llama_cpp/truncation.h 18086 grammar/reading.h
+     539 api/missing.h                    7572 samplers/llama_cpp/temperature.h 18171 grammar/gbnf.h
+     553 api/sample.h                     7634 samplers/llama_cpp/selection.h  18463 grammar/regex.h
+     640 api/chains.h                     7775 samplers/infill.h               18860 grammar/grammars.h
+     889 api/samplers.h                   7858 config/describe.h               18922 grammar/vocabulary.h
+    1142 api/gumbel.h                     8039 config/params.h                 19390 grammar/triggers.h
+    1162 api/operator.h                   8112 config/constructors.h           19715 grammar/matcher.h
+    1211 api/kv.h                         8323 config/from_params.h            19945 grammar/derivatives.h
+    1389 api/llama_cpp.h                  8396 config/orders.h                 20460 grammar/states.h
+    1429 api/text_error.h                 8628 config/numbers.h                20615 grammar/items.h
+    1445 api/grammar.h                    8766 config/set.h                    20741 grammar/masks.h
+    1606 api/shards.h                     8916 config/tell.h                   20936 grammar/runs.h
+    1700 api/peers.h                      9049 config/settings.h               21108 grammar/entries.h
+    1767 api/drafts.h                     9161 life/rollback.h                 21479 grammar/accepting.h
+    1864 api/constraints.h                9476 life/chain.h                    21815 grammar/waiting.h
+    2034 api/parts.h                      9755 life/members.h                  21941 grammar/history.h
+    2071 base/switches.h                  9868 life/update.h                   22067 grammar/room.h
+    2325 base/random.h                   10127 life/copy.h                     22367 grammar/sampler.h
+    2348 base/mt19937.h                  10316 rows/row.h                      22629 grammar/hooks.h
+    2422 base/exact.h                    10594 rows/pieces.h                   22740 schema/head.h
+    2634 base/bits128.h                  10689 rows/thresholds.h               22914 schema/errors.h
+    2713 base/elements.h                 10795 rows/compact.h                  23027 schema/collections.h
+    2838 kernels/llama_cpp/contract.h    10977 rows/sums.h                     23061 schema/references.h
+    2886 kernels/contract.h              11125 rows/changes.h                  23333 schema/strings.h
+    3006 kernels/scalar.h                11210 rows/cuts.h                     23395 schema/numbers.h
+    3192 kernels/llama_cpp/scalar.h      11640 rows/typical.h                  23668 schema/sets.h
+    3213 kernels/sets.h                  11952 rows/tail_free.h                23866 schema/formats.h
+    3262 kernels/vectors.h               12028 rows/selecting.h                24063 schema/scalars.h
+    3380 kernels/avx512.h                12160 rows/mirostat.h                 24362 schema/goals.h
+    3464 kernels/avx2.h                  12241 rows/plan.h                     24583 schema/alternatives.h
+    3526 kernels/sse2.h                  12289 rows/logprobs.h                 25061 schema/objects.h
+    3543 kernels/neon.h                  12375 rows/finish.h                   25574 schema/arrays.h
+    3565 kernels/wasm.h                  12404 rows/llama_cpp/sums.h           25828 schema/whole.h
+    3581 kernels/generic.h               12723 rows/llama_cpp/samplers.h       26003 peers/tables.h
+    3601 kernels/shared.h                13199 rows/llama_cpp/draw.h           26308 peers/values.h
+    3725 kernels/passes.h                13302 rows/draw.h                     26719 peers/llama_server.h
+    4298 kernels/llama_cpp/passes.h      13400 run/sample.h                    26787 peers/fields.h
+    4382 kernels/check.h                 13582 run/apply.h                     26947 peers/requests.h
+    4406 kernels/dispatch.h              13665 run/writing.h                   27071 shards/head.h
+    4606 core/array.h                    13794 run/arrays.h                    27191 shards/bytes.h
+    4936 core/table.h                    13917 run/arrays_llama_cpp.h          27288 shards/merging.h
+    5196 core/record.h                   14118 run/walk.h                      27565 shards/row.h
+    5410 core/fields.h                   14217 run/verify.h                    27681 shards/answers.h
+    5581 core/owners.h                   14306 run/batch.h                     28231 shards/logprobs.h
+    5629 core/mt19937.h                  14458 life/state.h                    28369 shards/told.h
+    5686 core/no_mt19937.h               14549 life/state_fields.h             28507 shards/steps.h
+    5719 core/making.h                   14648 life/state_kinds.h              28703 shards/prefix.h
+    5849 core/windows.h                  14808 grammar/declared.h              29295 shards/cuts.h
+    5949 core/streams.h                  14822 constraints/declared.h          29516 shards/draws.h
+    5987 samplers/logit_bias.h           14842 core/kinds.h                    29668 shards/way.h
+    6025 samplers/penalties.h            14932 operator/weights.h              29812 shards/memory.h
+    6081 samplers/dry.h                  15020 operator/search.h               29889 shards/batch.h
+    6400 samplers/top_n_sigma.h          15159 operator/run.h                  30321 drafts/head.h
+    6484 samplers/tail_free.h            15328 kv/cells.h                      30369 drafts/block.h
+    6560 samplers/typical_top_p.h        15365 kv/making.h                     30558 drafts/tree.h
+    6595 samplers/min_p.h                15590 kv/slot.h                       30692 drafts/relaxed.h
+    6608 samplers/top_a.h                15729 kv/sequences.h                  30775 constraints/automaton.h
+    6661 samplers/top_h_min_k.h          15863 kv/data.h                       30864 constraints/making.h
+    6731 samplers/xtc.h                  15986 kv/update.h                     31077 constraints/sampler.h
+    6767 samplers/temperature.h          16111 kv/state.h                      31169 constraints/constructors.h
+    6831 samplers/smoothing.h            16322 llama_cpp/functions.h           31434 constraints/accepting.h
+    6884 samplers/drafted.h              16389 llama_cpp/object.h              31675 constraints/drawing.h
+    6909 samplers/selection.h            16442 llama_cpp/vocabulary.h          31860 constraints/told.h
+    6938 samplers/choose.h               16518 text/reading.h                  31920 constraints/top_p_decay.h
+    7001 samplers/ratio.h                16628 text/strings.h                  31974 constraints/accessors.h
+    7068 samplers/draw.h                 16728 text/values.h                   32013 base/restore.h
+    7120 samplers/gumbel.h               16883 text/documents.h                32027 api/license.h
+    7180 samplers/mirostat.h             16959 grammar/head.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2070,10 +2070,14 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 
 /* ---- src/base/switches.h ---- */
 /* ==================================================================================================== >>impl
-   The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
-   tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
-   here does anything yet. From here on the file is compiled once, where SAMPLING_IMPLEMENTATION is, but for >>vectors
-   and >>passes, which it includes itself for. */
+   What the compiler and the machine must be, before any code. The room refuses compiler flags that would change
+   tokens, chooses which instruction sets are compiled, and defines the attributes, the memory functions and the
+   atomics that all rooms below use. It also holds a product at its rounded value (SAMPI_OPAQUE), so that no compiler
+   fuses it with a sum.
+
+   It stands on nothing but the public types. From here to the end of the file all is compiled once, in the file that
+   defines SAMPLING_IMPLEMENTATION; only kernels/vectors.h and kernels/passes.h are compiled again for each instruction
+   set, because the header includes itself for them (kernels/sets.h). */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else
@@ -2320,8 +2324,9 @@ static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((ui
 
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
-   Philox, the random source of every sampler but those in llama.cpp's arithmetic. It is a function: its bits depend on
-   a key and a counter alone, so a draw can be repeated, skipped or done elsewhere (sampi_random makes the counter). */
+   Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
+   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere. What the
+   counter is made of says core/streams.h (sampi_random). */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
@@ -2342,8 +2347,10 @@ SAMPI_INLINE void sampi_philox(const uint32_t counter[4], const uint32_t key[2],
 #ifndef SAMP_NO_MT19937
 /* ---- src/base/mt19937.h ---- */
 /* ---- mt19937 ----
-   The random source of llama.cpp's arithmetic: a state of 2.5 KB in the sampler that draws. Every output taken moves
-   it, so it must be asked exactly as often as libstdc++ asks its own. */
+   The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
+   and doubles made from it. A seed comes in, one number after the other goes out. The state has 2.5 KB and belongs to
+   the sampler that draws. Each number changes it, so callers must ask exactly as often as libstdc++ does. For rollback
+   the state can also run backwards (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {
@@ -2414,8 +2421,10 @@ static float sampi_mt_float(sampi_mt *mt)
 #endif
 /* ---- src/base/exact.h ---- */
 /* ==================================================================================================== >>math
-   The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
-   sqrt and fma of IEEE doubles and integers, so they give the same bits everywhere. */
+   The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token,
+   the envelope of a draw, and floats as integers in the same order. Logits come in, weights and bounds go out; nothing
+   has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so
+   they give the same bits on every machine. Whatever decides a token calls these functions and no others. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))
@@ -2624,8 +2633,9 @@ static double sampi_powi(double x, int32_t n)
 
 /* ---- src/base/bits128.h ---- */
 /* ---- integers of 128 bits ----
-   For exact variances (top_n_sigma), shares of a mass, and squares: sums, products, differences; by halves where the
-   compiler has no such type. */
+   Sums, differences and products of 128 bits, and their conversion to double. They keep exact what does not fit 64
+   bits: variances (top_n_sigma), shares of a mass (top_p), squares. The compiler's own type does the products where it
+   has one; else two halves of 64 bits do. */
 
 /* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
 typedef struct sampi_u128 {
@@ -2702,8 +2712,9 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 
 /* ---- src/base/elements.h ---- */
 /* ---- elements of a row, and bytes ----
-   f16, bf16 and f64 to f32, one element of a row with its mask, little-endian words, checksums. All that is read from
-   outside goes through here. */
+   How bytes from outside are read. One element of a row with its mask: f16, bf16 and f64 become f32. Words of saved
+   states and of messages: least significant byte first, on any machine. Checksums, which tell damage and tell settings
+   apart. Functions alone, without a state; they know dtypes and bytes, and no samplers. */
 
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
 static float sampi_float_of(uint32_t u)
@@ -2826,7 +2837,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set, with what they share: read >>kernels first.
+   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean what they
+   mean in kernels/contract.h.
 
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
                Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
@@ -2873,10 +2885,12 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
 #endif
 /* ---- src/kernels/contract.h ---- */
 /* ================================================================================================= >>kernels
-   Loops over a row: a row comes in, and out come maxima, sums, counts, or the elements wanted. There is one body of
-   them (>>passes) over a small vocabulary (>>vectors), compiled once per instruction set, and a readable reference
-   (>>scalar). All give the same result to the last bit, but for the sums of sweep and moments, which are estimates with
-   a bound; the one that is best here is chosen at run time (>>dispatch). To add a kernel or a set, see these sections.
+   A kernel is a loop over a row: logits come in, and out come maxima, sums, counts, or the elements wanted. This room
+   says what each kernel promises, and has the struct that holds one set of them (sampi_kernels). Each is written
+   twice: in plain C, as the reference (kernels/scalar.h), and in vectors (kernels/passes.h), compiled once for each
+   instruction set. All give the same result to the last bit, but for the sums of sweep and moments, which are
+   estimates with a bound. The best set that this machine has is chosen at run time (kernels/dispatch.h). Kernels know
+   floats and masks, and no samplers.
 
    A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
    the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
@@ -2991,10 +3005,9 @@ typedef struct sampi_kernels {
 
 /* ---- src/kernels/scalar.h ---- */
 /* ================================================================================================== >>scalar
-   The kernels one element at a time: the reference that >>kernels' contract is read against and the others are tested
-   against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
-   fma, which is slow where the CPU has none. Cold are those that no other set's kernels call. Behind it these
-   sets are compiled, by including this file. */
+   Each kernel one element at a time, in plain C. These functions are the reference: they say what the contract
+   (kernels/contract.h) means, and tests compare the vector kernels with them. They also run on machines that have no
+   vector kernels. They call base/exact.h. Those marked SAMPI_COLD are called by no other instruction set's kernels. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)
@@ -3177,7 +3190,9 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/scalar.h ---- */
-/* ---- kernels of llama.cpp's arithmetic, one element at a time ---- */
+/* ---- kernels of llama.cpp's arithmetic, one element at a time ----
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf, called for each element. climb
+   has no estimate here: it says that all terms are in doubt, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
@@ -3197,8 +3212,10 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #endif
 /* ---- src/kernels/sets.h ---- */
 /* ---- the instruction sets ----
-   >>vectors and >>passes are compiled once for each set that this target has: the header includes itself with SAMPI_W,
-   the lanes, and SAMPI_T, the attribute that lets the compiler use the set. */
+   The vector kernels are compiled here, once for each instruction set of this target. For that the header includes
+   itself: SAMPI_W is then the number of lanes, and of the whole file only these rooms of kernels/ are read: vectors.h,
+   one of avx512.h to generic.h, shared.h, passes.h and llama_cpp/passes.h. Above that stand the macros that they are
+   written in. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")
@@ -3244,13 +3261,16 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #ifdef SAMPI_W
 /* ---- src/kernels/vectors.h ---- */
 /* ================================================================================================= >>vectors
-   The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
-   are compiled once per instruction set: the header includes itself with SAMPI_W set, and V(name) is then
-   sampi_name_avx512, say. At most one set has four lanes, and one each eight and 16. Types: V(f) floats and V(i)
-   unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers, half as many; V(m) which of
-   SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the compiler's own. What the
-   sets below leave out is shared, at the end. A new set is a switch in >>impl, its name and its operations here, and
-   a line of SAMPI_KERNEL_TABLE.
+   The operations on vectors of SAMPI_W floats that all kernels are written in (kernels/passes.h). The list below says
+   what each one means. This room defines those that are the same in every set; a set's own room (kernels/avx2.h, say)
+   and kernels/shared.h define the others. All these rooms are compiled once for each instruction set: the header
+   includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then sampi_name_avx512, say. Of all sets compiled
+   one at most has four lanes, one eight, and one 16.
+
+   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers,
+   half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the
+   compiler's own. A new set is a switch in base/switches.h, its name here, a room with its operations, and a line of
+   SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
@@ -3358,7 +3378,9 @@ SAMPI_OP void V(tidy)(char *unused) { (void)unused; _mm256_zeroupper(); }
 #if SAMPI_W == 16 /* avx512 */
 
 /* ---- src/kernels/avx512.h ---- */
-/* ---- AVX-512, 16 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- AVX-512: 16 lanes ----
+   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others.
+   What a comparison gives is an integer of 16 bits here, where other sets have a vector of 0 and -1. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -3440,7 +3462,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 #elif SAMPI_W == 8 /* avx2 */
 
 /* ---- src/kernels/avx2.h ---- */
-/* ---- AVX2, 8 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- AVX2: 8 lanes ----
+   The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
@@ -3501,7 +3524,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 #elif SAMPI_SSE2 /* sse2 */
 
 /* ---- src/kernels/sse2.h ---- */
-/* ---- SSE2, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- SSE2: 4 lanes ----
+   The operations of kernels/vectors.h for which SSE2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
@@ -3517,7 +3541,8 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p)
 #elif SAMPI_NEON /* neon */
 
 /* ---- src/kernels/neon.h ---- */
-/* ---- NEON, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- NEON: 4 lanes, arm64 ----
+   The operations of kernels/vectors.h for which NEON has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
@@ -3538,7 +3563,9 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 #elif SAMPI_WASM /* wasm */
 
 /* ---- src/kernels/wasm.h ---- */
-/* ---- WebAssembly's SIMD, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- WebAssembly's SIMD: 4 lanes ----
+   The operations of kernels/vectors.h for which WebAssembly has instructions of its own; kernels/shared.h has the
+   others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
@@ -3552,9 +3579,9 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 #else /* generic */
 
 /* ---- src/kernels/generic.h ---- */
-/* ---- any other target, 4 lanes ----
-   Vectors of the compiler's own (gcc's and clang's extension), for machines without a room here,
-   as RISC-V. */
+/* ---- any other target: 4 lanes ----
+   The operations of kernels/vectors.h in vectors of the compiler's own (gcc's and clang's extension), for machines
+   that have no room here, such as RISC-V; kernels/shared.h has the others. */
 
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }
@@ -3573,7 +3600,9 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- src/kernels/shared.h ---- */
 /* ---- operations that several sets share ----
-   Those that a room of a set leaves out, in plain vectors: by the number of lanes first, then for all. */
+   The operations of kernels/vectors.h that a set's own room leaves out, written in the compiler's plain vectors: first
+   by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
+   set. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
@@ -3695,11 +3724,11 @@ SAMPI_OP void V(place)(samp_token_data *d, V(f) l, V(f) p, bool with_p)
 
 /* ---- src/kernels/passes.h ---- */
 /* ================================================================================================== >>passes
-   The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
-   stage over these (SAMPI_FOUR), so that a step need not wait for the one before it. Rows that do not fill the last
-   four are filled up with masked elements. A new kernel is a line of the contract, a reference in >>scalar, a function
-   here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
-   there. */
+   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h says what each one
+   promises, kernels/vectors.h which operations they are written in. Loops take four vectors at a time and do each
+   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. A row that does not fill the last
+   four is filled up with masked elements. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
+   function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
 /* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)
@@ -4268,7 +4297,8 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, in vectors ----
-   The exponential of glibc and musl, bit for bit, 8 or 16 at a time: in double, rounded at the end. */
+   The two kernels of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. They compute the
+   exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
 /* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number
@@ -4351,10 +4381,12 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
 
 /* ---- src/kernels/check.h ---- */
 /* ---- is an array good? ----
-   The one check that all ways to a token share, and the reason why it stands between the kernels and their choice. */
+   The check of candidates before any sampler sees them: is there one that is not masked, and is none NaN or +infinity?
+   An array comes in, a status goes out, nothing is written. It stands in front of kernels/dispatch.h, which tries each
+   instruction set with it. */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
-   Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */
+   Reads all, writes nothing. Here, because kernels/dispatch.h tries each set with it before one is chosen. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;
@@ -4373,9 +4405,13 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 
 /* ---- src/kernels/dispatch.h ---- */
 /* ================================================================================================ >>dispatch
-   Which kernels are used: all that were compiled stand in a table, the best one last; at the first use the last one
-   that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
-   between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
+   Which kernels are used. All that were compiled stand in a table, the best one last. At the first use the last one
+   that works here is chosen, for the whole process: the CPU must have the instruction set, and its arithmetic must
+   give known results, which compiler flags may have spoiled. If one fails, none is used, and samplers carry
+   SAMP_E_UNSUPPORTED.
+
+   The choice is a global (sampi_chosen). It may be made, or forced by samp_isa_force, at any time between two tokens,
+   since all sets give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
 
 /* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
 #define SAMPI_KERNELS(name, isa, long)                                                                               \
@@ -7821,9 +7857,9 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
 
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
-   What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
-   from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
-   text.
+   Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
+   come from the tables (core/table.h, core/fields.h), so a new sampler needs no code here. The functions read samplers
+   and write nothing but the text. They also serve config/tell.h, and plans of the GPU.
 
    The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
 
@@ -8003,11 +8039,12 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 /* ---- src/config/params.h ---- */
 /* ================================================================================================== >>params
    Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
-   its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
-   filled by the same table, so samp_check_params asks the same questions without the heap.
+   its kind; sampi_init (core/making.h) checks the record by the table of fields and moves it to the heap. From
+   parameters a record is filled by the same table, so samp_check_params asks the same questions without the heap. This
+   room has the checks that the table cannot express; the constructors and the chains follow in the next rooms.
 
-   The one thing to know: a constructor reports no error. It is noted in the record, the sampler made of it carries
-   it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
+   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
+   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
 
 /* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
    The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not
@@ -8074,9 +8111,10 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 
 /* ---- src/config/constructors.h ---- */
 /* ---- constructors ----
-   All alike: a blank record, the arguments into it, sampi_init. They read nothing but their arguments and never fail
-   on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
-   chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
+   samp_init_top_k and all others of api/samplers.h. Each takes a blank record, writes its arguments into it, and calls
+   sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments never make it fail:
+   the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain takes it. Chains
+   from parameters do not use these functions: sampi_from_params fills the same records. */
 
 /* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
@@ -8283,9 +8321,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
 }
 
 /* ---- src/config/from_params.h ---- */
-/* ---- chains from parameters ----
-   samp_params is a flat struct, the samplers' records are not: the table of fields tells where each number goes, and
-   sampi_from_params knows the few things that are not numbers. Checking and building both go through it. */
+/* ---- from parameters to records ----
+   samp_params is a flat struct; each sampler has a record of its own. The table of fields (core/fields.h) says which
+   number goes where. sampi_from_params fills the record of one kind, and knows the few settings that are not numbers.
+   Checking and building (config/orders.h) both call it. The room also has the default parameters. Nothing here takes
+   memory. */
 
 /* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
    order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
@@ -8354,10 +8394,13 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 }
 
 /* ---- src/config/orders.h ---- */
-/* ---- orders: samplers by name or letter ----
-   samp_params.order as a sequence of kinds, without a list of them: a walk (sampi_steps) yields one at a time, first
-   to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
-   can be ordered as soon as it has a row. All of this only reads the parameters. */
+/* ---- orders, and the chain from parameters ----
+   samp_params.order names samplers by word or by letter. A walk (sampi_steps) reads it and gives one kind at a time;
+   names and letters stand in the table of kinds, so a new sampler can be ordered as soon as it has a row there. The
+   default order is that of the table.
+
+   Two callers walk: samp_check_params, which only reads the parameters, and samp_chain_from_params, which makes a
+   sampler for each kind and adds it to a chain. They stand on config/from_params.h and core/making.h. */
 
 /* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
@@ -8438,7 +8481,7 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words (`how` says which) are checked by hand, and set in >>settings, where `told` says what is good. */
+   them; the words (`how` says which) are checked by hand, and set in config/set.h, where `told` says what is good. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
@@ -8584,12 +8627,13 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
 
 /* ---- src/config/numbers.h ---- */
 /* ================================================================================================ >>settings
-   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
-   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
-   samp_check_params.
+   samp_params by name (samp_settings): a name and a text come in, a member gets a value, and back. Members are found
+   in the tables of fields, so a new field can be set as soon as it has a row. The settings judge the form of a text;
+   samp_check_params judges the value. This room has the record and reads numbers; config/set.h, config/tell.h and
+   config/settings.h follow.
 
-   The one thing to know: all that a member of these parameters points to is the settings' own, one block each, but for
-   a vocabulary that was lent (samp_settings_use_vocab). */
+   The one thing to know: the settings own all that a member of their parameters points to, one block each, but for a
+   vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;
@@ -8721,8 +8765,9 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
 
 /* ---- src/config/set.h ---- */
 /* ---- settings: set ----
-   samp_settings_set: a name is looked up among the fields, its text is read by numbers.h or as a word, a list
-   (logit_bias, dry's breakers) grows by a block of its own. On an error nothing has changed. */
+   samp_settings_set: a name and a text come in, one member of the settings gets a value. The name is looked up among
+   the fields (core/fields.h). A number is read by config/numbers.h, a word by its spelling; an entry of a list
+   (logit_bias, dry's breakers) is added to a new block. After an error nothing has changed. */
 
 /* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
    logit_bias is left out, whose list is the chain's and counts by itself. */
@@ -8869,9 +8914,11 @@ SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, co
 }
 
 /* ---- src/config/tell.h ---- */
-/* ---- settings: get, and what a setting takes ----
-   A member's value as the shortest text that reads back as the same; the range that a field may have; a sentence for a
-   status (samp_error_text). */
+/* ---- settings: get, ranges, errors ----
+   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value;
+   samp_settings_takes writes which values a setting may have; samp_error_text writes a sentence for a status and the
+   field that it is about. Everything is read from the tables, by the writer of config/describe.h; nothing is changed.
+   */
 
 /* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
@@ -9001,9 +9048,9 @@ SAMP_API SAMPI_COLD int samp_error_text(int status, const char *field, char *buf
 
 /* ---- src/config/settings.h ---- */
 /* ---- the settings object, and a vocabulary from a list of tokens ----
-   samp_settings is what a request can say: parameters, an order, biases, breakers, texts to ban, each by its name, with
-   its own copies of all lists, so that the caller's may go. samp_settings_params reads it as samp_params. The
-   vocabulary is for settings that are texts (dry's breakers), which must be tokenised. */
+   samp_settings holds parameters with its own copies of all lists (biases, breakers, the order), so that the caller's
+   may go. samp_settings_params lends them as samp_params. The second half of the room makes a vocabulary from a list
+   of tokens: settings need one where a text (dry's breakers) is to be tokenised. */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {
@@ -14884,14 +14931,15 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/operator/weights.h ---- */
 /* ================================================================================================ >>operator
-   samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
-   state, no memory but the caller's workspace. By definition the row is ordered, running sums of its weights are
-   taken, and the random number is looked up in them.
+   samp_random_sample, sampling as a tensor library's operator: one row, one random number and three settings come in,
+   one index goes out. There is no sampler, no state, and no memory but the caller's workspace. By definition the row
+   is ordered, running sums of its weights are taken, and the random number is looked up in them. The rooms of
+   operator/ stand on base/, kernels/ and one check of rows/row.h.
 
-   Here the order is never made. The value at which a count or a mass is reached is found digit by digit of its key
-   (sampi_key: floats as integers in the same order), the highest first: one pass over the row sums how many elements
-   and what mass fall on each digit. The tile maxima tell which tiles a pass may leave out. Ties of the value are then
-   counted out by index.
+   The order is never made. The value at which a count or a mass is reached is found digit by digit of its key
+   (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row sums how many
+   elements and what mass fall on each digit. The maxima of the lines tell which tiles a pass may leave out. Ties of
+   the value are then counted out by index. This room has the records and the weights.
 
    The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
    defined; that is monotone in x, so comparing x is enough everywhere else. */
@@ -14970,10 +15018,11 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
 }
 
 /* ---- src/operator/search.h ---- */
-/* ---- searching a value ----
-   sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
-   sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
-   into an index. */
+/* ---- operator: the search for a value ----
+   Which element does a count or a mass reach? sampi_op_find is a radix search from the top: sampi_op_digits makes a
+   histogram of the keys still in question, sampi_op_descend chooses a digit of it, and the next round looks inside of
+   that digit. sampi_op_nth then turns the value into an index. The search writes nothing but the digits in the
+   workspace. */
 
 /* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
    maxima are 16 floats. Asked before a tile is read. */
@@ -15108,8 +15157,10 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 }
 
 /* ---- src/operator/run.h ---- */
-/* ---- the operator: types, workspace, call ----
-   What the user calls, and what stands between his types and a row of floats. Nothing is allocated in a run. */
+/* ---- operator: the public functions ----
+   samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
+   caller's workspace, turns the row into floats if it is none, and writes the index in the type that was asked for.
+   Only create takes memory. */
 
 /* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
    what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a
@@ -16466,10 +16517,13 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if SAMPI_READS_JSON
 /* ---- src/text/reading.h ---- */
 /* ==================================================================================================== >>json
-   Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
-   for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
-   order of the text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers,
-   and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+   Texts that others wrote: grammars, schemas, requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read
+   UTF-8 and JSON (RFC 8259, strictly), and say by line and column where a text is wrong. This room has the records and
+   the errors; the readers follow in text/strings.h, text/values.h and text/documents.h.
+
+   A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
+   beforehand. Equal strings have equal numbers, and a member is found by a hash of its object and its name. Numbers
+   stay text, for exact decimal arithmetic. */
 
 /* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
@@ -16573,8 +16627,9 @@ static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *mes
 
 /* ---- src/text/strings.h ---- */
 /* ---- JSON: strings ----
-   A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
-   256 places far at most, so that chosen strings cannot make it slow. */
+   A string is unescaped, checked as UTF-8, and given a number; equal strings have equal numbers. In comes the reader
+   at a quote, out goes the number; the bytes go into the document's block. The table of strings looks at 256 places at
+   most, so that strings chosen by an enemy cannot make it slow. */
 
 /* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
    bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */
@@ -16672,8 +16727,8 @@ static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
 
 /* ---- src/text/values.h ---- */
 /* ---- JSON: values ----
-   The reader proper: one value after the other, without recursion; depth, commas and names are checked as RFC 8259 has
-   them. Numbers stay text. */
+   The reader of values: numbers, words, strings, arrays and objects become nodes, one after the other, without
+   recursion. It checks depth, commas and names as RFC 8259 has them. Numbers stay text. It stands on text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {
@@ -16827,8 +16882,9 @@ static SAMPI_COLD void sampi_json_values(sampi_json_reader *r)
 
 /* ---- src/text/documents.h ---- */
 /* ---- JSON: documents ----
-   sampi_json_read: a text becomes an array of nodes in one block, whose size is counted beforehand. A member is found
-   by a hash of object and name. */
+   sampi_json_read, which peers/ and schema/ call: a text comes in, a document goes out, or the place of the first
+   mistake. The room counts the memory beforehand and takes it in one block. sampi_json_member finds a member of an
+   object by name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 
@@ -31955,8 +32011,8 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
 /* ---- src/base/restore.h ---- */
-/* The user's own compiler flags again: what base/switches.h pushed (rounding, contraction, warnings) is taken back, so
-   that code below the header is compiled as if it had not been there. */
+/* The end of the implementation. The room takes back what base/switches.h has pushed (rounding, contraction,
+   warnings), so that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

@@ -1,6 +1,7 @@
 /* ---- integers of 128 bits ----
-   For exact variances (top_n_sigma), shares of a mass, and squares: sums, products, differences; by halves where the
-   compiler has no such type. */
+   Sums, differences and products of 128 bits, and their conversion to double. They keep exact what does not fit 64
+   bits: variances (top_n_sigma), shares of a mass (top_p), squares. The compiler's own type does the products where it
+   has one; else two halves of 64 bits do. */
 
 /* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
 typedef struct sampi_u128 {

@@ -1,6 +1,7 @@
 /* ---- elements of a row, and bytes ----
-   f16, bf16 and f64 to f32, one element of a row with its mask, little-endian words, checksums. All that is read from
-   outside goes through here. */
+   How bytes from outside are read. One element of a row with its mask: f16, bf16 and f64 become f32. Words of saved
+   states and of messages: least significant byte first, on any machine. Checksums, which tell damage and tell settings
+   apart. Functions alone, without a state; they know dtypes and bytes, and no samplers. */
 
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
 static float sampi_float_of(uint32_t u)

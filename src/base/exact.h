@@ -1,6 +1,8 @@
 /* ==================================================================================================== >>math
-   The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
-   sqrt and fma of IEEE doubles and integers, so they give the same bits everywhere. */
+   The arithmetic that DETERMINISM (in the header's first comment) promises: exp, ln, powers, the weight of a token,
+   the envelope of a draw, and floats as integers in the same order. Logits come in, weights and bounds go out; nothing
+   has a state. The functions use +, *, /, sqrt and fma of IEEE doubles and integers, and no libm for exp or ln, so
+   they give the same bits on every machine. Whatever decides a token calls these functions and no others. */
 
 #define SAMPI_TEMP_MIN (1.0f / (1 << 20))
 #define SAMPI_TEMP_MAX ((float)(1 << 20))

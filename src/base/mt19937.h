@@ -1,6 +1,8 @@
 /* ---- mt19937 ----
-   The random source of llama.cpp's arithmetic: a state of 2.5 KB in the sampler that draws. Every output taken moves
-   it, so it must be asked exactly as often as libstdc++ asks its own. */
+   The random source of llama.cpp's arithmetic (SAMP_RNG_MT19937): C++'s std::mt19937, and libstdc++'s uniform floats
+   and doubles made from it. A seed comes in, one number after the other goes out. The state has 2.5 KB and belongs to
+   the sampler that draws. Each number changes it, so callers must ask exactly as often as libstdc++ does. For rollback
+   the state can also run backwards (sampi_mt_back). */
 
 /* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
 typedef struct sampi_mt {

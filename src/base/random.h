@@ -1,6 +1,7 @@
 /* ===================================================================================================== >>rng
-   Philox, the random source of every sampler but those in llama.cpp's arithmetic. It is a function: its bits depend on
-   a key and a counter alone, so a draw can be repeated, skipped or done elsewhere (sampi_random makes the counter). */
+   Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
+   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere. What the
+   counter is made of says core/streams.h (sampi_random). */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */

@@ -1,5 +1,5 @@
-/* The user's own compiler flags again: what base/switches.h pushed (rounding, contraction, warnings) is taken back, so
-   that code below the header is compiled as if it had not been there. */
+/* The end of the implementation. The room takes back what base/switches.h has pushed (rounding, contraction,
+   warnings), so that the user's code below the header is compiled with the user's own flags. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
 #endif

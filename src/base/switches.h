@@ -1,8 +1,12 @@
 /* ==================================================================================================== >>impl
-   The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
-   tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
-   here does anything yet. From here on the file is compiled once, where SAMPLING_IMPLEMENTATION is, but for >>vectors
-   and >>passes, which it includes itself for. */
+   What the compiler and the machine must be, before any code. The room refuses compiler flags that would change
+   tokens, chooses which instruction sets are compiled, and defines the attributes, the memory functions and the
+   atomics that all rooms below use. It also holds a product at its rounded value (SAMPI_OPAQUE), so that no compiler
+   fuses it with a sum.
+
+   It stands on nothing but the public types. From here to the end of the file all is compiled once, in the file that
+   defines SAMPLING_IMPLEMENTATION; only kernels/vectors.h and kernels/passes.h are compiled again for each instruction
+   set, because the header includes itself for them (kernels/sets.h). */
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
 #define SAMPI_READS_JSON 1
 #else

@@ -1,7 +1,7 @@
 /* =============================================================================================== >>describe
-   What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
-   from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
-   text.
+   Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
+   come from the tables (core/table.h, core/fields.h), so a new sampler needs no code here. The functions read samplers
+   and write nothing but the text. They also serve config/tell.h, and plans of the GPU.
 
    The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
 

@@ -1,6 +1,8 @@
-/* ---- chains from parameters ----
-   samp_params is a flat struct, the samplers' records are not: the table of fields tells where each number goes, and
-   sampi_from_params knows the few things that are not numbers. Checking and building both go through it. */
+/* ---- from parameters to records ----
+   samp_params is a flat struct; each sampler has a record of its own. The table of fields (core/fields.h) says which
+   number goes where. sampi_from_params fills the record of one kind, and knows the few settings that are not numbers.
+   Checking and building (config/orders.h) both call it. The room also has the default parameters. Nothing here takes
+   memory. */
 
 /* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
    order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same

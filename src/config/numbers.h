@@ -1,10 +1,11 @@
 /* ================================================================================================ >>settings
-   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
-   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
-   samp_check_params.
+   samp_params by name (samp_settings): a name and a text come in, a member gets a value, and back. Members are found
+   in the tables of fields, so a new field can be set as soon as it has a row. The settings judge the form of a text;
+   samp_check_params judges the value. This room has the record and reads numbers; config/set.h, config/tell.h and
+   config/settings.h follow.
 
-   The one thing to know: all that a member of these parameters points to is the settings' own, one block each, but for
-   a vocabulary that was lent (samp_settings_use_vocab). */
+   The one thing to know: the settings own all that a member of their parameters points to, one block each, but for a
+   vocabulary that was lent (samp_settings_use_vocab). */
 
 struct samp_settings {
     samp_params params;

@@ -1,7 +1,10 @@
-/* ---- orders: samplers by name or letter ----
-   samp_params.order as a sequence of kinds, without a list of them: a walk (sampi_steps) yields one at a time, first
-   to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
-   can be ordered as soon as it has a row. All of this only reads the parameters. */
+/* ---- orders, and the chain from parameters ----
+   samp_params.order names samplers by word or by letter. A walk (sampi_steps) reads it and gives one kind at a time;
+   names and letters stand in the table of kinds, so a new sampler can be ordered as soon as it has a row there. The
+   default order is that of the table.
+
+   Two callers walk: samp_check_params, which only reads the parameters, and samp_chain_from_params, which makes a
+   sampler for each kind and adds it to a chain. They stand on config/from_params.h and core/making.h. */
 
 /* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
@@ -82,7 +85,7 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words (`how` says which) are checked by hand, and set in >>settings, where `told` says what is good. */
+   them; the words (`how` says which) are checked by hand, and set in config/set.h, where `told` says what is good. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }

@@ -1,10 +1,11 @@
 /* ================================================================================================== >>params
    Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
-   its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
-   filled by the same table, so samp_check_params asks the same questions without the heap.
+   its kind; sampi_init (core/making.h) checks the record by the table of fields and moves it to the heap. From
+   parameters a record is filled by the same table, so samp_check_params asks the same questions without the heap. This
+   room has the checks that the table cannot express; the constructors and the chains follow in the next rooms.
 
-   The one thing to know: a constructor reports no error. It is noted in the record, the sampler made of it carries
-   it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
+   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
+   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
 
 /* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
    The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not

@@ -1,6 +1,7 @@
 /* ---- settings: set ----
-   samp_settings_set: a name is looked up among the fields, its text is read by numbers.h or as a word, a list
-   (logit_bias, dry's breakers) grows by a block of its own. On an error nothing has changed. */
+   samp_settings_set: a name and a text come in, one member of the settings gets a value. The name is looked up among
+   the fields (core/fields.h). A number is read by config/numbers.h, a word by its spelling; an entry of a list
+   (logit_bias, dry's breakers) is added to a new block. After an error nothing has changed. */
 
 /* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
    logit_bias is left out, whose list is the chain's and counts by itself. */

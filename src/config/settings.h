@@ -1,7 +1,7 @@
 /* ---- the settings object, and a vocabulary from a list of tokens ----
-   samp_settings is what a request can say: parameters, an order, biases, breakers, texts to ban, each by its name, with
-   its own copies of all lists, so that the caller's may go. samp_settings_params reads it as samp_params. The
-   vocabulary is for settings that are texts (dry's breakers), which must be tokenised. */
+   samp_settings holds parameters with its own copies of all lists (biases, breakers, the order), so that the caller's
+   may go. samp_settings_params lends them as samp_params. The second half of the room makes a vocabulary from a list
+   of tokens: settings need one where a text (dry's breakers) is to be tokenised. */
 
 SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
 {

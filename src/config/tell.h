@@ -1,6 +1,8 @@
-/* ---- settings: get, and what a setting takes ----
-   A member's value as the shortest text that reads back as the same; the range that a field may have; a sentence for a
-   status (samp_error_text). */
+/* ---- settings: get, ranges, errors ----
+   Settings and errors as text. samp_settings_get writes the shortest text that reads back as the same value;
+   samp_settings_takes writes which values a setting may have; samp_error_text writes a sentence for a status and the
+   field that it is about. Everything is read from the tables, by the writer of config/describe.h; nothing is changed.
+   */
 
 /* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
 static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)

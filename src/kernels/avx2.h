@@ -1,4 +1,5 @@
-/* ---- AVX2, 8 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- AVX2: 8 lanes ----
+   The operations of kernels/vectors.h for which AVX2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP uint64_t V(hsumq)(V(q) v) /* of 128 bits at the end: gcc may take v apart behind tidy */
 {
     __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));

@@ -1,4 +1,6 @@
-/* ---- AVX-512, 16 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- AVX-512: 16 lanes ----
+   The operations of kernels/vectors.h for which AVX-512 has instructions of its own; kernels/shared.h has the others.
+   What a comparison gives is an integer of 16 bits here, where other sets have a vector of 0 and -1. */
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }

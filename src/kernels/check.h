@@ -1,8 +1,10 @@
 /* ---- is an array good? ----
-   The one check that all ways to a token share, and the reason why it stands between the kernels and their choice. */
+   The check of candidates before any sampler sees them: is there one that is not masked, and is none NaN or +infinity?
+   An array comes in, a status goes out, nothing is written. It stands in front of kernels/dispatch.h, which tries each
+   instruction set with it. */
 
 /* Is an array good to sample from, as kernels k see it? One candidate at least is not masked, none is NaN or +infinity.
-   Reads all, writes nothing. Here, because >>dispatch tries each set with it before one is chosen. */
+   Reads all, writes nothing. Here, because kernels/dispatch.h tries each set with it before one is chosen. */
 static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
     float line[SAMPI_TILE / SAMPI_LINE], max;

@@ -1,8 +1,10 @@
 /* ================================================================================================= >>kernels
-   Loops over a row: a row comes in, and out come maxima, sums, counts, or the elements wanted. There is one body of
-   them (>>passes) over a small vocabulary (>>vectors), compiled once per instruction set, and a readable reference
-   (>>scalar). All give the same result to the last bit, but for the sums of sweep and moments, which are estimates with
-   a bound; the one that is best here is chosen at run time (>>dispatch). To add a kernel or a set, see these sections.
+   A kernel is a loop over a row: logits come in, and out come maxima, sums, counts, or the elements wanted. This room
+   says what each kernel promises, and has the struct that holds one set of them (sampi_kernels). Each is written
+   twice: in plain C, as the reference (kernels/scalar.h), and in vectors (kernels/passes.h), compiled once for each
+   instruction set. All give the same result to the last bit, but for the sums of sweep and moments, which are
+   estimates with a bound. The best set that this machine has is chosen at run time (kernels/dispatch.h). Kernels know
+   floats and masks, and no samplers.
 
    A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
    the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16

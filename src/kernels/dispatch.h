@@ -1,7 +1,11 @@
 /* ================================================================================================ >>dispatch
-   Which kernels are used: all that were compiled stand in a table, the best one last; at the first use the last one
-   that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
-   between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
+   Which kernels are used. All that were compiled stand in a table, the best one last. At the first use the last one
+   that works here is chosen, for the whole process: the CPU must have the instruction set, and its arithmetic must
+   give known results, which compiler flags may have spoiled. If one fails, none is used, and samplers carry
+   SAMP_E_UNSUPPORTED.
+
+   The choice is a global (sampi_chosen). It may be made, or forced by samp_isa_force, at any time between two tokens,
+   since all sets give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
 
 /* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
 #define SAMPI_KERNELS(name, isa, long)                                                                               \

@@ -1,6 +1,6 @@
-/* ---- any other target, 4 lanes ----
-   Vectors of the compiler's own (gcc's and clang's extension), for machines without a room here,
-   as RISC-V. */
+/* ---- any other target: 4 lanes ----
+   The operations of kernels/vectors.h in vectors of the compiler's own (gcc's and clang's extension), for machines
+   that have no room here, such as RISC-V; kernels/shared.h has the others. */
 
 /* Lane by lane: compilers see one operation in it, where the machine has one. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { for (int k = 0; k < 4; k++) b[k] = a[k] > b[k] ? a[k] : b[k]; return b; }

@@ -1,4 +1,5 @@
-/* ---- NEON, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- NEON: 4 lanes, arm64 ----
+   The operations of kernels/vectors.h for which NEON has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }

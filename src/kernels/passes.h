@@ -1,9 +1,9 @@
 /* ================================================================================================== >>passes
-   The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
-   stage over these (SAMPI_FOUR), so that a step need not wait for the one before it. Rows that do not fill the last
-   four are filled up with masked elements. A new kernel is a line of the contract, a reference in >>scalar, a function
-   here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
-   there. */
+   The kernels in vectors, written once and compiled for each instruction set. kernels/contract.h says what each one
+   promises, kernels/vectors.h which operations they are written in. Loops take four vectors at a time and do each
+   operation to all four (SAMPI_FOUR), so that it need not wait for the one before it. A row that does not fill the last
+   four is filled up with masked elements. A new kernel is a line of the contract, a reference in kernels/scalar.h, a
+   function here, a member of sampi_kernels and a word in SAMPI_KERNELS. */
 
 /* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
 SAMPI_T static SAMPI_CALLED const float *V(pad)(const float *x, size_t left, float *room, size_t all)

@@ -1,8 +1,7 @@
 /* ================================================================================================== >>scalar
-   The kernels one element at a time: the reference that >>kernels' contract is read against and the others are tested
-   against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
-   fma, which is slow where the CPU has none. Cold are those that no other set's kernels call. Behind it these
-   sets are compiled, by including this file. */
+   Each kernel one element at a time, in plain C. These functions are the reference: they say what the contract
+   (kernels/contract.h) means, and tests compare the vector kernels with them. They also run on machines that have no
+   vector kernels. They call base/exact.h. Those marked SAMPI_COLD are called by no other instruction set's kernels. */
 
 static SAMPI_CALLED size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
                                               size_t n, float *out)

@@ -1,6 +1,8 @@
 /* ---- the instruction sets ----
-   >>vectors and >>passes are compiled once for each set that this target has: the header includes itself with SAMPI_W,
-   the lanes, and SAMPI_T, the attribute that lets the compiler use the set. */
+   The vector kernels are compiled here, once for each instruction set of this target. For that the header includes
+   itself: SAMPI_W is then the number of lanes, and of the whole file only these rooms of kernels/ are read: vectors.h,
+   one of avx512.h to generic.h, shared.h, passes.h and llama_cpp/passes.h. Above that stand the macros that they are
+   written in. */
 
 #define SAMPI_OP        SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4  _Pragma("GCC unroll 4")

@@ -1,5 +1,7 @@
 /* ---- operations that several sets share ----
-   Those that a room of a set leaves out, in plain vectors: by the number of lanes first, then for all. */
+   The operations of kernels/vectors.h that a set's own room leaves out, written in the compiler's plain vectors: first
+   by the number of lanes, then for all sets, then for the sets whose comparisons give a vector. Compiled once for each
+   set. */
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4

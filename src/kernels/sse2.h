@@ -1,4 +1,5 @@
-/* ---- SSE2, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- SSE2: 4 lanes ----
+   The operations of kernels/vectors.h for which SSE2 has instructions of its own; kernels/shared.h has the others. */
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }

@@ -1,11 +1,14 @@
 /* ================================================================================================= >>vectors
-   The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
-   are compiled once per instruction set: the header includes itself with SAMPI_W set, and V(name) is then
-   sampi_name_avx512, say. At most one set has four lanes, and one each eight and 16. Types: V(f) floats and V(i)
-   unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers, half as many; V(m) which of
-   SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the compiler's own. What the
-   sets below leave out is shared, at the end. A new set is a switch in >>impl, its name and its operations here, and
-   a line of SAMPI_KERNEL_TABLE.
+   The operations on vectors of SAMPI_W floats that all kernels are written in (kernels/passes.h). The list below says
+   what each one means. This room defines those that are the same in every set; a set's own room (kernels/avx2.h, say)
+   and kernels/shared.h define the others. All these rooms are compiled once for each instruction set: the header
+   includes itself with SAMPI_W set (kernels/sets.h), and V(name) is then sampi_name_avx512, say. Of all sets compiled
+   one at most has four lanes, one eight, and one 16.
+
+   Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers,
+   half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the
+   compiler's own. A new set is a switch in base/switches.h, its name here, a room with its operations, and a line of
+   SAMPI_KERNEL_TABLE (kernels/dispatch.h).
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart

@@ -1,4 +1,6 @@
-/* ---- WebAssembly's SIMD, 4 lanes: the operations of the vocabulary that it has of its own ---- */
+/* ---- WebAssembly's SIMD: 4 lanes ----
+   The operations of kernels/vectors.h for which WebAssembly has instructions of its own; kernels/shared.h has the
+   others. */
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }

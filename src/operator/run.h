@@ -1,5 +1,7 @@
-/* ---- the operator: types, workspace, call ----
-   What the user calls, and what stands between his types and a row of floats. Nothing is allocated in a run. */
+/* ---- operator: the public functions ----
+   samp_random_sample_create, _run and the others of api/operator.h. The room checks types and settings, lays out the
+   caller's workspace, turns the row into floats if it is none, and writes the index in the type that was asked for.
+   Only create takes memory. */
 
 /* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
    what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a

@@ -1,7 +1,8 @@
-/* ---- searching a value ----
-   sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
-   sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
-   into an index. */
+/* ---- operator: the search for a value ----
+   Which element does a count or a mass reach? sampi_op_find is a radix search from the top: sampi_op_digits makes a
+   histogram of the keys still in question, sampi_op_descend chooses a digit of it, and the next round looks inside of
+   that digit. sampi_op_nth then turns the value into an index. The search writes nothing but the digits in the
+   workspace. */
 
 /* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
    maxima are 16 floats. Asked before a tile is read. */

@@ -1,12 +1,13 @@
 /* ================================================================================================ >>operator
-   samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
-   state, no memory but the caller's workspace. By definition the row is ordered, running sums of its weights are
-   taken, and the random number is looked up in them.
+   samp_random_sample, sampling as a tensor library's operator: one row, one random number and three settings come in,
+   one index goes out. There is no sampler, no state, and no memory but the caller's workspace. By definition the row
+   is ordered, running sums of its weights are taken, and the random number is looked up in them. The rooms of
+   operator/ stand on base/, kernels/ and one check of rows/row.h.
 
-   Here the order is never made. The value at which a count or a mass is reached is found digit by digit of its key
-   (sampi_key: floats as integers in the same order), the highest first: one pass over the row sums how many elements
-   and what mass fall on each digit. The tile maxima tell which tiles a pass may leave out. Ties of the value are then
-   counted out by index.
+   The order is never made. The value at which a count or a mass is reached is found digit by digit of its key
+   (sampi_key: floats as integers in the same order), the highest digit first: each pass over the row sums how many
+   elements and what mass fall on each digit. The maxima of the lines tell which tiles a pass may leave out. Ties of
+   the value are then counted out by index. This room has the records and the weights.
 
    The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
    defined; that is monotone in x, so comparing x is enough everywhere else. */

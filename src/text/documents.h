@@ -1,6 +1,7 @@
 /* ---- JSON: documents ----
-   sampi_json_read: a text becomes an array of nodes in one block, whose size is counted beforehand. A member is found
-   by a hash of object and name. */
+   sampi_json_read, which peers/ and schema/ call: a text comes in, a document goes out, or the place of the first
+   mistake. The room counts the memory beforehand and takes it in one block. sampi_json_member finds a member of an
+   object by name. */
 
 static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
 

@@ -1,8 +1,11 @@
 /* ==================================================================================================== >>json
-   Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
-   for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
-   order of the text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers,
-   and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+   Texts that others wrote: grammars, schemas, requests (SAMPLING_GRAMMAR or SAMPLING_PEERS). The rooms of text/ read
+   UTF-8 and JSON (RFC 8259, strictly), and say by line and column where a text is wrong. This room has the records and
+   the errors; the readers follow in text/strings.h, text/values.h and text/documents.h.
+
+   A JSON document becomes an array of nodes in the order of the text, in one block of memory, whose size is counted
+   beforehand. Equal strings have equal numbers, and a member is found by a hash of its object and its name. Numbers
+   stay text, for exact decimal arithmetic. */
 
 /* The status, with the line and column (in bytes, from 1) of a place in a text; `what` fits into a message. */
 static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,

@@ -1,6 +1,7 @@
 /* ---- JSON: strings ----
-   A string is unescaped, checked as UTF-8 and given a number; equal strings have equal numbers, by a table that looks
-   256 places far at most, so that chosen strings cannot make it slow. */
+   A string is unescaped, checked as UTF-8, and given a number; equal strings have equal numbers. In comes the reader
+   at a quote, out goes the number; the bytes go into the document's block. The table of strings looks at 256 places at
+   most, so that strings chosen by an enemy cannot make it slow. */
 
 /* Where bytes are looked for in a table of 2^k places. The upper half of the checksum: each of its bits depends on all
    bytes, while the lowest ones do not see the last bytes of a word, in which names like item-001 differ. */

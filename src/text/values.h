@@ -1,6 +1,6 @@
 /* ---- JSON: values ----
-   The reader proper: one value after the other, without recursion; depth, commas and names are checked as RFC 8259 has
-   them. Numbers stay text. */
+   The reader of values: numbers, words, strings, arrays and objects become nodes, one after the other, without
+   recursion. It checks depth, commas and names as RFC 8259 has them. Numbers stay text. It stands on text/strings.h. */
 
 static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
 {

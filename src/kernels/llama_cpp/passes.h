@@ -1,5 +1,6 @@
 /* ---- kernels of llama.cpp's arithmetic, in vectors ----
-   The exponential of glibc and musl, bit for bit, 8 or 16 at a time: in double, rounded at the end. */
+   The two kernels of kernels/llama_cpp/contract.h, compiled once for each set of 8 or 16 lanes. They compute the
+   exponential of glibc and musl, bit for bit: in double, rounded to float at the end. */
 
 #if SAMPI_W > 4
 /* The one number where libms differ is theirs to decide, not the compiler's, which would know the result of a number

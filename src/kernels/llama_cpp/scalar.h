@@ -1,4 +1,6 @@
-/* ---- kernels of llama.cpp's arithmetic, one element at a time ---- */
+/* ---- kernels of llama.cpp's arithmetic, one element at a time ----
+   The reference for the two kernels of kernels/llama_cpp/contract.h: libm's own expf, called for each element. climb
+   has no estimate here: it says that all terms are in doubt, and its caller adds them one by one. */
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
