@@ -184,76 +184,77 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7280 samplers/adaptive_p.h           16993 grammar/tree.h
-     261 api/config.h                     7355 samplers/llama_cpp/head.h       17795 grammar/finishing.h
-     291 api/types.h                      7432 samplers/llama_cpp/truncation.h 18086 grammar/reading.h
-     539 api/missing.h                    7572 samplers/llama_cpp/temperature.h 18171 grammar/gbnf.h
-     553 api/sample.h                     7634 samplers/llama_cpp/selection.h  18463 grammar/regex.h
-     640 api/chains.h                     7775 samplers/infill.h               18860 grammar/grammars.h
-     889 api/samplers.h                   7858 config/describe.h               18922 grammar/vocabulary.h
-    1142 api/gumbel.h                     8039 config/params.h                 19390 grammar/triggers.h
-    1162 api/operator.h                   8112 config/constructors.h           19715 grammar/matcher.h
-    1211 api/kv.h                         8323 config/from_params.h            19945 grammar/derivatives.h
-    1389 api/llama_cpp.h                  8396 config/orders.h                 20460 grammar/states.h
-    1429 api/text_error.h                 8628 config/numbers.h                20615 grammar/items.h
-    1445 api/grammar.h                    8766 config/set.h                    20741 grammar/masks.h
-    1606 api/shards.h                     8916 config/tell.h                   20936 grammar/runs.h
-    1700 api/peers.h                      9049 config/settings.h               21108 grammar/entries.h
-    1767 api/drafts.h                     9161 life/rollback.h                 21479 grammar/accepting.h
-    1864 api/constraints.h                9476 life/chain.h                    21815 grammar/waiting.h
-    2034 api/parts.h                      9755 life/members.h                  21941 grammar/history.h
-    2071 base/switches.h                  9868 life/update.h                   22067 grammar/room.h
-    2325 base/random.h                   10127 life/copy.h                     22367 grammar/sampler.h
-    2348 base/mt19937.h                  10316 rows/row.h                      22629 grammar/hooks.h
-    2422 base/exact.h                    10594 rows/pieces.h                   22740 schema/head.h
-    2634 base/bits128.h                  10689 rows/thresholds.h               22914 schema/errors.h
-    2713 base/elements.h                 10795 rows/compact.h                  23027 schema/collections.h
-    2838 kernels/llama_cpp/contract.h    10977 rows/sums.h                     23061 schema/references.h
-    2886 kernels/contract.h              11125 rows/changes.h                  23333 schema/strings.h
-    3006 kernels/scalar.h                11210 rows/cuts.h                     23395 schema/numbers.h
-    3192 kernels/llama_cpp/scalar.h      11640 rows/typical.h                  23668 schema/sets.h
-    3213 kernels/sets.h                  11952 rows/tail_free.h                23866 schema/formats.h
-    3262 kernels/vectors.h               12028 rows/selecting.h                24063 schema/scalars.h
-    3380 kernels/avx512.h                12160 rows/mirostat.h                 24362 schema/goals.h
-    3464 kernels/avx2.h                  12241 rows/plan.h                     24583 schema/alternatives.h
-    3526 kernels/sse2.h                  12289 rows/logprobs.h                 25061 schema/objects.h
-    3543 kernels/neon.h                  12375 rows/finish.h                   25574 schema/arrays.h
-    3565 kernels/wasm.h                  12404 rows/llama_cpp/sums.h           25828 schema/whole.h
-    3581 kernels/generic.h               12723 rows/llama_cpp/samplers.h       26003 peers/tables.h
-    3601 kernels/shared.h                13199 rows/llama_cpp/draw.h           26308 peers/values.h
-    3725 kernels/passes.h                13302 rows/draw.h                     26719 peers/llama_server.h
-    4298 kernels/llama_cpp/passes.h      13400 run/sample.h                    26787 peers/fields.h
-    4382 kernels/check.h                 13582 run/apply.h                     26947 peers/requests.h
-    4406 kernels/dispatch.h              13665 run/writing.h                   27071 shards/head.h
-    4606 core/array.h                    13794 run/arrays.h                    27191 shards/bytes.h
-    4936 core/table.h                    13917 run/arrays_llama_cpp.h          27288 shards/merging.h
-    5196 core/record.h                   14118 run/walk.h                      27565 shards/row.h
-    5410 core/fields.h                   14217 run/verify.h                    27681 shards/answers.h
-    5581 core/owners.h                   14306 run/batch.h                     28231 shards/logprobs.h
-    5629 core/mt19937.h                  14458 life/state.h                    28369 shards/told.h
-    5686 core/no_mt19937.h               14549 life/state_fields.h             28507 shards/steps.h
-    5719 core/making.h                   14648 life/state_kinds.h              28703 shards/prefix.h
-    5849 core/windows.h                  14808 grammar/declared.h              29295 shards/cuts.h
-    5949 core/streams.h                  14822 constraints/declared.h          29516 shards/draws.h
-    5987 samplers/logit_bias.h           14842 core/kinds.h                    29668 shards/way.h
-    6025 samplers/penalties.h            14932 operator/weights.h              29812 shards/memory.h
-    6081 samplers/dry.h                  15020 operator/search.h               29889 shards/batch.h
-    6400 samplers/top_n_sigma.h          15159 operator/run.h                  30321 drafts/head.h
-    6484 samplers/tail_free.h            15328 kv/cells.h                      30369 drafts/block.h
-    6560 samplers/typical_top_p.h        15365 kv/making.h                     30558 drafts/tree.h
-    6595 samplers/min_p.h                15590 kv/slot.h                       30692 drafts/relaxed.h
-    6608 samplers/top_a.h                15729 kv/sequences.h                  30775 constraints/automaton.h
-    6661 samplers/top_h_min_k.h          15863 kv/data.h                       30864 constraints/making.h
-    6731 samplers/xtc.h                  15986 kv/update.h                     31077 constraints/sampler.h
-    6767 samplers/temperature.h          16111 kv/state.h                      31169 constraints/constructors.h
-    6831 samplers/smoothing.h            16322 llama_cpp/functions.h           31434 constraints/accepting.h
-    6884 samplers/drafted.h              16389 llama_cpp/object.h              31675 constraints/drawing.h
-    6909 samplers/selection.h            16442 llama_cpp/vocabulary.h          31860 constraints/told.h
-    6938 samplers/choose.h               16518 text/reading.h                  31920 constraints/top_p_decay.h
-    7001 samplers/ratio.h                16628 text/strings.h                  31974 constraints/accessors.h
-    7068 samplers/draw.h                 16728 text/values.h                   32013 base/restore.h
-    7120 samplers/gumbel.h               16883 text/documents.h                32027 api/license.h
-    7180 samplers/mirostat.h             16959 grammar/head.h
+       2 api/opening.h                    7082 samplers/draw.h                 16897 text/documents.h
+     262 api/config.h                     7134 samplers/gumbel.h               16973 grammar/head.h
+     292 api/types.h                      7194 samplers/mirostat.h             17007 grammar/tree.h
+     540 api/missing.h                    7294 samplers/adaptive_p.h           17809 grammar/finishing.h
+     554 api/sample.h                     7369 samplers/llama_cpp/head.h       18100 grammar/reading.h
+     641 api/chains.h                     7446 samplers/llama_cpp/truncation.h 18185 grammar/gbnf.h
+     890 api/samplers.h                   7586 samplers/llama_cpp/temperature.h 18477 grammar/regex.h
+    1143 api/gumbel.h                     7648 samplers/llama_cpp/selection.h  18874 grammar/grammars.h
+    1163 api/operator.h                   7789 samplers/infill.h               18936 grammar/vocabulary.h
+    1212 api/kv.h                         7872 config/describe.h               19404 grammar/triggers.h
+    1390 api/llama_cpp.h                  8053 config/params.h                 19729 grammar/matcher.h
+    1430 api/text_error.h                 8126 config/constructors.h           19959 grammar/derivatives.h
+    1446 api/grammar.h                    8337 config/from_params.h            20474 grammar/states.h
+    1607 api/shards.h                     8410 config/orders.h                 20629 grammar/items.h
+    1701 api/peers.h                      8642 config/numbers.h                20755 grammar/masks.h
+    1768 api/drafts.h                     8780 config/set.h                    20950 grammar/runs.h
+    1865 api/constraints.h                8930 config/tell.h                   21122 grammar/entries.h
+    2035 api/parts.h                      9063 config/settings.h               21493 grammar/accepting.h
+    2072 base/switches.h                  9175 life/rollback.h                 21829 grammar/waiting.h
+    2326 base/random.h                    9490 life/chain.h                    21955 grammar/history.h
+    2349 base/mt19937.h                   9769 life/members.h                  22081 grammar/room.h
+    2423 base/exact.h                     9882 life/update.h                   22381 grammar/sampler.h
+    2635 base/bits128.h                  10141 life/copy.h                     22643 grammar/hooks.h
+    2714 base/elements.h                 10330 rows/row.h                      22754 schema/head.h
+    2839 kernels/llama_cpp/contract.h    10608 rows/pieces.h                   22928 schema/errors.h
+    2887 kernels/contract.h              10703 rows/thresholds.h               23041 schema/collections.h
+    3007 kernels/scalar.h                10809 rows/compact.h                  23075 schema/references.h
+    3193 kernels/llama_cpp/scalar.h      10991 rows/sums.h                     23347 schema/strings.h
+    3214 kernels/sets.h                  11139 rows/changes.h                  23409 schema/numbers.h
+    3263 kernels/vectors.h               11224 rows/cuts.h                     23682 schema/sets.h
+    3381 kernels/avx512.h                11654 rows/typical.h                  23880 schema/formats.h
+    3465 kernels/avx2.h                  11966 rows/tail_free.h                24077 schema/scalars.h
+    3527 kernels/sse2.h                  12042 rows/selecting.h                24376 schema/goals.h
+    3544 kernels/neon.h                  12174 rows/mirostat.h                 24597 schema/alternatives.h
+    3566 kernels/wasm.h                  12255 rows/plan.h                     25075 schema/objects.h
+    3582 kernels/generic.h               12303 rows/logprobs.h                 25588 schema/arrays.h
+    3602 kernels/shared.h                12389 rows/finish.h                   25842 schema/whole.h
+    3726 kernels/passes.h                12418 rows/llama_cpp/sums.h           26017 peers/tables.h
+    4299 kernels/llama_cpp/passes.h      12737 rows/llama_cpp/samplers.h       26322 peers/values.h
+    4383 kernels/check.h                 13213 rows/llama_cpp/draw.h           26733 peers/llama_server.h
+    4407 kernels/dispatch.h              13316 rows/draw.h                     26801 peers/fields.h
+    4607 core/array.h                    13414 run/sample.h                    26961 peers/requests.h
+    4937 core/table.h                    13596 run/apply.h                     27085 shards/head.h
+    5197 core/windows.h                  13679 run/writing.h                   27205 shards/bytes.h
+    5289 constraints/record.h            13808 run/arrays.h                    27302 shards/merging.h
+    5324 rows/work.h                     13931 run/arrays_llama_cpp.h          27579 shards/row.h
+    5350 life/past.h                     14132 run/walk.h                      27695 shards/answers.h
+    5370 core/record.h                   14231 run/verify.h                    28245 shards/logprobs.h
+    5485 core/fields.h                   14320 run/batch.h                     28383 shards/told.h
+    5656 core/owners.h                   14472 life/state.h                    28521 shards/steps.h
+    5704 core/mt19937.h                  14563 life/state_fields.h             28717 shards/prefix.h
+    5761 core/no_mt19937.h               14662 life/state_kinds.h              29309 shards/cuts.h
+    5794 core/making.h                   14822 grammar/declared.h              29530 shards/draws.h
+    5924 core/streams.h                  14836 constraints/declared.h          29682 shards/way.h
+    5962 samplers/logit_bias.h           14856 core/kinds.h                    29826 shards/memory.h
+    6000 samplers/patch.h                14946 operator/weights.h              29903 shards/batch.h
+    6024 samplers/penalties.h            15034 operator/search.h               30335 drafts/head.h
+    6080 samplers/dry.h                  15173 operator/run.h                  30383 drafts/block.h
+    6414 samplers/top_n_sigma.h          15342 kv/cells.h                      30572 drafts/tree.h
+    6498 samplers/tail_free.h            15379 kv/making.h                     30706 drafts/relaxed.h
+    6574 samplers/typical_top_p.h        15604 kv/slot.h                       30789 constraints/automaton.h
+    6609 samplers/min_p.h                15743 kv/sequences.h                  30878 constraints/making.h
+    6622 samplers/top_a.h                15877 kv/data.h                       31091 constraints/sampler.h
+    6675 samplers/top_h_min_k.h          16000 kv/update.h                     31183 constraints/constructors.h
+    6745 samplers/xtc.h                  16125 kv/state.h                      31448 constraints/accepting.h
+    6781 samplers/temperature.h          16336 llama_cpp/functions.h           31689 constraints/drawing.h
+    6845 samplers/smoothing.h            16403 llama_cpp/object.h              31874 constraints/told.h
+    6898 samplers/drafted.h              16456 llama_cpp/vocabulary.h          31934 constraints/top_p_decay.h
+    6923 samplers/selection.h            16532 text/reading.h                  31988 constraints/accessors.h
+    6952 samplers/choose.h               16642 text/strings.h                  32027 base/restore.h
+    7015 samplers/ratio.h                16742 text/values.h                   32041 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5193,20 +5194,10 @@ typedef struct sampi_traits {
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
-/* ---- src/core/record.h ---- */
-/* ---- the record ----
-   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
-   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
-
-/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
-   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
-   token is accepted. */
-typedef struct sampi_state {
-    float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, -1 = none */
-    float pending_p;    /* and its probability */
-    uint64_t drawn;     /* mt19937 outputs so far */
-} sampi_state;
+/* ---- src/core/windows.h ---- */
+/* ---- windows of accepted tokens ----
+   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before the
+   record, which holds rings; chains and saved states use them as well. */
 
 /* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
    penalties and dry, and prev of a chain. */
@@ -5221,72 +5212,84 @@ typedef struct sampi_count {
     int32_t count;
 } sampi_count;
 
-/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
-   tail. */
-typedef struct sampi_tail {
-    int32_t n;
-    samp_token token[20];
-} sampi_tail;
-typedef struct sampi_head {
-    samp_token token;
-    int32_t tail;
-} sampi_head;
+/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
+static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
+{
+    return token[(r->head + r->cap - 1 - back) % r->cap];
+}
 
-/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
-typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
+/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
+   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
+static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
+{
+    samp_token old = -1;
+    if (r->cap == 0) return x;
+    if (r->size == r->cap)
+        old = token[r->head];
+    else
+        r->size++;
+    token[r->head] = x;
+    r->head = (r->head + 1) % r->cap;
+    return old;
+}
 
-/* As much of a breaker as counts, and a 0. */
-#define SAMPI_BREAKER_MAX 40
-typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
+static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
+{
+    return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
+}
 
-/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
-   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
-typedef struct sampi_chain {
-    sampi_sampler **item; /* [n], room for cap */
-    int32_t n, cap;
-    samp_token *prev; /* [ring.cap] */
-    sampi_ring ring;
-} sampi_chain;
+/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
+   of penalties do: it is as long as the window. For penalties' accept. */
+static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
+{
+    uint32_t i = sampi_count_find(list, *n, token);
+    if (i == *n || list[i].token != token) {
+        SAMPI_COUNT_STEPS(*n - i);
+        memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
+        list[i].token = token;
+        list[i].count = 0;
+        (*n)++;
+    }
+    return &list[i];
+}
 
-/* The logit that a token has in place of the one in a dense row (>>fast). */
-typedef struct sampi_change {
-    samp_token id;
-    float x;
-} sampi_change;
+/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
+   the next one. */
+static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
+{
+    for (; n > 1 && bit; bit >>= 1) {
+        uint32_t with = 0, end = n;
+        while (with < end) {
+            SAMPI_COUNT_STEPS(1);
+            if (!((uint32_t)list[with].token & bit)) {
+                with++;
+                continue;
+            }
+            sampi_count t = list[with];
+            list[with] = list[--end];
+            list[end] = t;
+        }
+        sampi_count_sort_from(list, with, bit >> 1);
+        list += with;
+        n -= with;
+    }
+}
 
-/* What samp_sample works in: one heap block, made by samp_reserve. Who may write what, and when, is told in >>fast. */
-typedef struct sampi_work {
-    void *block;
-    size_t n;                   /* the vocabulary it is for */
-    samp_token_data *candidate; /* [n] the array, where samp_sample needs one: apart from w, or in its place */
-    uint64_t *w;                /* [n] weights */
-    float *x;                   /* [n] logits of a compact row */
-    int32_t *id;                /* [n] and their ids */
-    float *line, *scratch;      /* maxima of lines, and what is made of them */
-    uint64_t *sum;              /* sums of tiles */
-    sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] under MT19937 e^(l - max) */
-    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
-    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
-} sampi_work;
-
-/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
-   (>>rollback). Both arrays are one block. */
-typedef struct sampi_past {
-    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
-    uint32_t *word;      /* [depth + 1 x width] */
-    size_t bytes;        /* of the block */
-    uint32_t n_who, width;
-    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
-    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
-    bool open;                 /* the record `next` is written: something has been drawn */
-    bool draws;                /* its position moves */
-    size_t n_edits;
-} sampi_past;
-
-#define SAMPI_MAX_PAST (1 << 20)
-
+/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
+   beside them. For dry's list, and for counts that are made again from a window. */
+static void sampi_count_sort(sampi_count *list, uint32_t n)
+{
+    uint32_t differ = 0, bit = (uint32_t)1 << 30;
+    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
+    while (bit > differ) bit >>= 1;
+    sampi_count_sort_from(list, n, bit);
+}
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
+/* ---- src/constraints/record.h ---- */
+/* ---- a constraint's settings and state ----
+   In the record of each sampler of this kind; what moves it: >>constraints. */
+
 /* Ways to choose tokens (>>constraints). */
 typedef enum sampi_limit_kind {
     SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
@@ -5318,6 +5321,78 @@ typedef struct sampi_limit {
     sampi_ring ring;
 } sampi_limit;
 #endif
+/* ---- src/rows/work.h ---- */
+/* ---- the workspace ----
+   Memory of a draw, in the record of the sampler that samp_sample was called on (>>sample). */
+
+/* The logit that a token has in place of the one in a dense row (>>fast). */
+typedef struct sampi_change {
+    samp_token id;
+    float x;
+} sampi_change;
+
+/* What samp_sample works in: one heap block, made by samp_reserve. Who may write what, and when, is told in >>fast. */
+typedef struct sampi_work {
+    void *block;
+    size_t n;                   /* the vocabulary it is for */
+    samp_token_data *candidate; /* [n] the array, where samp_sample needs one: apart from w, or in its place */
+    uint64_t *w;                /* [n] weights */
+    float *x;                   /* [n] logits of a compact row */
+    int32_t *id;                /* [n] and their ids */
+    float *line, *scratch;      /* maxima of lines, and what is made of them */
+    uint64_t *sum;              /* sums of tiles */
+    sampi_change *change;       /* changed logits of a dense row */
+    float *logits;              /* [n] under MT19937 e^(l - max) */
+    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
+    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
+} sampi_work;
+
+/* ---- src/life/past.h ---- */
+/* ---- the record of accepted tokens ----
+   What a rollback is made from. Each sampler has it in its record; who fills it: >>rollback. */
+
+/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
+   (>>rollback). Both arrays are one block. */
+typedef struct sampi_past {
+    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
+    uint32_t *word;      /* [depth + 1 x width] */
+    size_t bytes;        /* of the block */
+    uint32_t n_who, width;
+    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
+    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
+    bool open;                 /* the record `next` is written: something has been drawn */
+    bool draws;                /* its position moves */
+    size_t n_edits;
+} sampi_past;
+
+#define SAMPI_MAX_PAST (1 << 20)
+
+/* ---- src/core/record.h ---- */
+/* ---- the record ----
+   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
+   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
+
+/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
+   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
+   token is accepted. */
+typedef struct sampi_state {
+    float mu;           /* mirostat */
+    samp_token pending; /* adaptive_p: the token selected last, -1 = none */
+    float pending_p;    /* and its probability */
+    uint64_t drawn;     /* mt19937 outputs so far */
+} sampi_state;
+
+/* Who has put a member into its chain: samp_chain_update replaces what comes from parameters. */
+typedef enum sampi_maker { SAMPI_BY_HAND, SAMPI_BY_PARAMS, SAMPI_AS_GRAMMAR } sampi_maker;
+
+/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
+   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
+typedef struct sampi_chain {
+    sampi_sampler **item; /* [n], room for cap */
+    int32_t n, cap;
+    samp_token *prev; /* [ring.cap] */
+    sampi_ring ring;
+} sampi_chain;
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
    status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
@@ -5581,7 +5656,7 @@ static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 /* ---- src/core/owners.h ---- */
 /* ---- the record's parts, and its owners ----
    How a part (an array behind the record) is found, how an edit is counted up through the chains that a sampler is in,
-   serial numbers, and the random source back at its seed. */
+   serial numbers, and what a sampler does to a selection. */
 
 /* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
@@ -5846,106 +5921,6 @@ static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
     return sampi_new(t);
 }
 
-/* ---- src/core/windows.h ---- */
-/* ---- windows of accepted tokens ----
-   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before
-   >>logits, since chains and saved states use them as well. */
-
-/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
-static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
-{
-    return token[(r->head + r->cap - 1 - back) % r->cap];
-}
-
-/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
-   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
-static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
-{
-    samp_token old = -1;
-    if (r->cap == 0) return x;
-    if (r->size == r->cap)
-        old = token[r->head];
-    else
-        r->size++;
-    token[r->head] = x;
-    r->head = (r->head + 1) % r->cap;
-    return old;
-}
-
-/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
-static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
-{
-    return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
-}
-
-/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties do: it is as long as the window. For penalties' accept. */
-static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
-{
-    uint32_t i = sampi_count_find(list, *n, token);
-    if (i == *n || list[i].token != token) {
-        SAMPI_COUNT_STEPS(*n - i);
-        memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
-        list[i].token = token;
-        list[i].count = 0;
-        (*n)++;
-    }
-    return &list[i];
-}
-
-/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
-   the next one. */
-static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
-{
-    for (; n > 1 && bit; bit >>= 1) {
-        uint32_t with = 0, end = n;
-        while (with < end) {
-            SAMPI_COUNT_STEPS(1);
-            if (!((uint32_t)list[with].token & bit)) {
-                with++;
-                continue;
-            }
-            sampi_count t = list[with];
-            list[with] = list[--end];
-            list[end] = t;
-        }
-        sampi_count_sort_from(list, with, bit >> 1);
-        list += with;
-        n -= with;
-    }
-}
-
-/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
-   beside them. For dry's list, and for counts that are made again from a window. */
-static void sampi_count_sort(sampi_count *list, uint32_t n)
-{
-    uint32_t differ = 0, bit = (uint32_t)1 << 30;
-    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
-    while (bit > differ) bit >>= 1;
-    sampi_count_sort_from(list, n, bit);
-}
-
-/* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
-   data[id], as in an array that nobody has reordered, else by looking up each candidate. The list is sorted, so
-   the last id bounds the others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit
-   masked. */
-static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
-                        float (*change)(const sampi_sampler *, float logit, const sampi_count *))
-{
-    samp_token_data *d = cur->data;
-    bool dense = n == 0 || ((size_t)list[n - 1].token < cur->size && d[list[n - 1].token].id == list[n - 1].token);
-    for (uint32_t i = 0; i < n && dense; i++) dense = d[list[i].token].id == list[i].token;
-    for (uint32_t i = 0; i < n && dense; i++) {
-        samp_token token = list[i].token;
-        d[token].logit = change(s, d[token].logit, &list[i]);
-    }
-    for (size_t k = 0; k < cur->size && !dense; k++) {
-        uint32_t i = sampi_count_find(list, n, d[k].id);
-        if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
-    }
-    cur->sorted = false;
-}
-
 /* ---- src/core/streams.h ---- */
 /* ---- random numbers of a sampler ----
    For all that draw: xtc, the samplers of >>selection, and what does the same on rows, slices and a device. Nothing is
@@ -6022,6 +5997,30 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- src/samplers/patch.h ---- */
+/* ---- patches ----
+   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. */
+
+/* The apply of all three: change the logits of the tokens in a list, at once if they all stand at data[id], as in an
+   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
+   others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit masked. */
+static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
+                        float (*change)(const sampi_sampler *, float logit, const sampi_count *))
+{
+    samp_token_data *d = cur->data;
+    bool dense = n == 0 || ((size_t)list[n - 1].token < cur->size && d[list[n - 1].token].id == list[n - 1].token);
+    for (uint32_t i = 0; i < n && dense; i++) dense = d[list[i].token].id == list[i].token;
+    for (uint32_t i = 0; i < n && dense; i++) {
+        samp_token token = list[i].token;
+        d[token].logit = change(s, d[token].logit, &list[i]);
+    }
+    for (size_t k = 0; k < cur->size && !dense; k++) {
+        uint32_t i = sampi_count_find(list, n, d[k].id);
+        if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
+    }
+    cur->sorted = false;
+}
+
 /* ---- src/samplers/penalties.h ---- */
 /* ---- penalties ----
    Repetition, frequency and presence penalties: a token that is c > 0 times among the last accepted ones gets l = (l <=
@@ -6088,6 +6087,21 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
    is made (sampi_dry_build). As a breaker may begin inside of one token and end inside of another, it becomes heads and
    tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
    */
+
+/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
+   tail. */
+typedef struct sampi_tail {
+    int32_t n;
+    samp_token token[20];
+} sampi_tail;
+typedef struct sampi_head {
+    samp_token token;
+    int32_t tail;
+} sampi_head;
+
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
 
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 

@@ -229,6 +229,12 @@ extern "C" {
 #include "kernels/dispatch.h"
 #include "core/array.h"
 #include "core/table.h"
+#include "core/windows.h"
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+#include "constraints/record.h"
+#endif
+#include "rows/work.h"
+#include "life/past.h"
 #include "core/record.h"
 #include "core/fields.h"
 #include "core/owners.h"
@@ -238,9 +244,9 @@ extern "C" {
 #include "core/no_mt19937.h"
 #endif
 #include "core/making.h"
-#include "core/windows.h"
 #include "core/streams.h"
 #include "samplers/logit_bias.h"
+#include "samplers/patch.h"
 #include "samplers/penalties.h"
 #include "samplers/dry.h"
 #include "samplers/top_n_sigma.h"

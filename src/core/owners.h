@@ -1,6 +1,6 @@
 /* ---- the record's parts, and its owners ----
    How a part (an array behind the record) is found, how an edit is counted up through the chains that a sampler is in,
-   serial numbers, and the random source back at its seed. */
+   serial numbers, and what a sampler does to a selection. */
 
 /* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }

@@ -1,6 +1,19 @@
 /* ---- windows of accepted tokens ----
-   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before
-   >>logits, since chains and saved states use them as well. */
+   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before the
+   record, which holds rings; chains and saved states use them as well. */
+
+/* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
+   penalties and dry, and prev of a chain. */
+typedef struct sampi_ring {
+    uint32_t cap, size, head;
+} sampi_ring;
+
+/* A token and a number that belongs to it: how often it is in a window (penalties), or how long the repetition is that
+   it would continue (dry). */
+typedef struct sampi_count {
+    samp_token token;
+    int32_t count;
+} sampi_count;
 
 /* The token `back` places ago, 0 = the newest; back < size. Reads only. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
@@ -74,25 +87,4 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
     for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
     while (bit > differ) bit >>= 1;
     sampi_count_sort_from(list, n, bit);
-}
-
-/* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
-   data[id], as in an array that nobody has reordered, else by looking up each candidate. The list is sorted, so
-   the last id bounds the others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit
-   masked. */
-static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
-                        float (*change)(const sampi_sampler *, float logit, const sampi_count *))
-{
-    samp_token_data *d = cur->data;
-    bool dense = n == 0 || ((size_t)list[n - 1].token < cur->size && d[list[n - 1].token].id == list[n - 1].token);
-    for (uint32_t i = 0; i < n && dense; i++) dense = d[list[i].token].id == list[i].token;
-    for (uint32_t i = 0; i < n && dense; i++) {
-        samp_token token = list[i].token;
-        d[token].logit = change(s, d[token].logit, &list[i]);
-    }
-    for (size_t k = 0; k < cur->size && !dense; k++) {
-        uint32_t i = sampi_count_find(list, n, d[k].id);
-        if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
-    }
-    cur->sorted = false;
 }

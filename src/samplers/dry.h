@@ -8,6 +8,21 @@
    tails: a head is a token that contains the breaker or ends with a beginning of it; the tail is the rest, in tokens.
    */
 
+/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
+   tail. */
+typedef struct sampi_tail {
+    int32_t n;
+    samp_token token[20];
+} sampi_tail;
+typedef struct sampi_head {
+    samp_token token;
+    int32_t tail;
+} sampi_head;
+
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+
 #define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
 /* How much of a breaker counts: the constructor counts tails with the same bound. */

@@ -1,0 +1,33 @@
+/* ---- a constraint's settings and state ----
+   In the record of each sampler of this kind; what moves it: >>constraints. */
+
+/* Ways to choose tokens (>>constraints). */
+typedef enum sampi_limit_kind {
+    SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
+    SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED, /* a list and no others */
+    SAMPI_LIMIT_FORCED,  /* one for each position */
+    SAMPI_LIMIT_NGRAM,   /* those that followed the same tokens before */
+    SAMPI_LIMIT_PERIOD,  /* the one that goes on with a loop */
+    SAMPI_LIMIT_CUSUM,   /* as NGRAM, while there are many of them */
+    SAMPI_LIMIT_THINKING /* those that end a span whose budget is spent */
+} sampi_limit_kind;
+
+typedef struct sampi_limit {
+    sampi_limit_kind what;
+    const char *name;
+    const samp_vocab *vocab;
+    int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
+    int32_t last_n, shortest, longest, copies, every, budget, open, flags;
+    float factor, penalty, alarm, loss;
+    bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
+    uint32_t n_knots, hop_mask; /* parts 0 and 1 */
+    uint32_t room, ban_room;    /* part 3, behind the window */
+    uint32_t at;                /* the position; from here to sum what a token changes */
+    uint32_t node;              /* of the automaton */
+    uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
+    uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
+    float sum;                  /* CUSUM */
+    uint32_t n_bans;
+    sampi_ring ring;
+} sampi_limit;
