@@ -184,77 +184,77 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7082 samplers/draw.h                 16897 text/documents.h
-     262 api/config.h                     7134 samplers/gumbel.h               16973 grammar/head.h
-     292 api/types.h                      7194 samplers/mirostat.h             17007 grammar/tree.h
-     540 api/missing.h                    7294 samplers/adaptive_p.h           17809 grammar/finishing.h
-     554 api/sample.h                     7369 samplers/llama_cpp/head.h       18100 grammar/reading.h
-     641 api/chains.h                     7446 samplers/llama_cpp/truncation.h 18185 grammar/gbnf.h
-     890 api/samplers.h                   7586 samplers/llama_cpp/temperature.h 18477 grammar/regex.h
-    1143 api/gumbel.h                     7648 samplers/llama_cpp/selection.h  18874 grammar/grammars.h
-    1163 api/operator.h                   7789 samplers/infill.h               18936 grammar/vocabulary.h
-    1212 api/kv.h                         7872 config/describe.h               19404 grammar/triggers.h
-    1390 api/llama_cpp.h                  8053 config/params.h                 19729 grammar/matcher.h
-    1430 api/text_error.h                 8126 config/constructors.h           19959 grammar/derivatives.h
-    1446 api/grammar.h                    8337 config/from_params.h            20474 grammar/states.h
-    1607 api/shards.h                     8410 config/orders.h                 20629 grammar/items.h
-    1701 api/peers.h                      8642 config/numbers.h                20755 grammar/masks.h
-    1768 api/drafts.h                     8780 config/set.h                    20950 grammar/runs.h
-    1865 api/constraints.h                8930 config/tell.h                   21122 grammar/entries.h
-    2035 api/parts.h                      9063 config/settings.h               21493 grammar/accepting.h
-    2072 base/switches.h                  9175 life/rollback.h                 21829 grammar/waiting.h
-    2326 base/random.h                    9490 life/chain.h                    21955 grammar/history.h
-    2349 base/mt19937.h                   9769 life/members.h                  22081 grammar/room.h
-    2423 base/exact.h                     9882 life/update.h                   22381 grammar/sampler.h
-    2635 base/bits128.h                  10141 life/copy.h                     22643 grammar/hooks.h
-    2714 base/elements.h                 10330 rows/row.h                      22754 schema/head.h
-    2839 kernels/llama_cpp/contract.h    10608 rows/pieces.h                   22928 schema/errors.h
-    2887 kernels/contract.h              10703 rows/thresholds.h               23041 schema/collections.h
-    3007 kernels/scalar.h                10809 rows/compact.h                  23075 schema/references.h
-    3193 kernels/llama_cpp/scalar.h      10991 rows/sums.h                     23347 schema/strings.h
-    3214 kernels/sets.h                  11139 rows/changes.h                  23409 schema/numbers.h
-    3263 kernels/vectors.h               11224 rows/cuts.h                     23682 schema/sets.h
-    3381 kernels/avx512.h                11654 rows/typical.h                  23880 schema/formats.h
-    3465 kernels/avx2.h                  11966 rows/tail_free.h                24077 schema/scalars.h
-    3527 kernels/sse2.h                  12042 rows/selecting.h                24376 schema/goals.h
-    3544 kernels/neon.h                  12174 rows/mirostat.h                 24597 schema/alternatives.h
-    3566 kernels/wasm.h                  12255 rows/plan.h                     25075 schema/objects.h
-    3582 kernels/generic.h               12303 rows/logprobs.h                 25588 schema/arrays.h
-    3602 kernels/shared.h                12389 rows/finish.h                   25842 schema/whole.h
-    3726 kernels/passes.h                12418 rows/llama_cpp/sums.h           26017 peers/tables.h
-    4299 kernels/llama_cpp/passes.h      12737 rows/llama_cpp/samplers.h       26322 peers/values.h
-    4383 kernels/check.h                 13213 rows/llama_cpp/draw.h           26733 peers/llama_server.h
-    4407 kernels/dispatch.h              13316 rows/draw.h                     26801 peers/fields.h
-    4607 core/array.h                    13414 run/sample.h                    26961 peers/requests.h
-    4937 core/table.h                    13596 run/apply.h                     27085 shards/head.h
-    5197 core/windows.h                  13679 run/writing.h                   27205 shards/bytes.h
-    5289 constraints/record.h            13808 run/arrays.h                    27302 shards/merging.h
-    5324 rows/work.h                     13931 run/arrays_llama_cpp.h          27579 shards/row.h
-    5350 life/past.h                     14132 run/walk.h                      27695 shards/answers.h
-    5370 core/record.h                   14231 run/verify.h                    28245 shards/logprobs.h
-    5485 core/fields.h                   14320 run/batch.h                     28383 shards/told.h
-    5656 core/owners.h                   14472 life/state.h                    28521 shards/steps.h
-    5704 core/mt19937.h                  14563 life/state_fields.h             28717 shards/prefix.h
-    5761 core/no_mt19937.h               14662 life/state_kinds.h              29309 shards/cuts.h
-    5794 core/making.h                   14822 grammar/declared.h              29530 shards/draws.h
-    5924 core/streams.h                  14836 constraints/declared.h          29682 shards/way.h
-    5962 samplers/logit_bias.h           14856 core/kinds.h                    29826 shards/memory.h
-    6000 samplers/patch.h                14946 operator/weights.h              29903 shards/batch.h
-    6024 samplers/penalties.h            15034 operator/search.h               30335 drafts/head.h
-    6080 samplers/dry.h                  15173 operator/run.h                  30383 drafts/block.h
-    6414 samplers/top_n_sigma.h          15342 kv/cells.h                      30572 drafts/tree.h
-    6498 samplers/tail_free.h            15379 kv/making.h                     30706 drafts/relaxed.h
-    6574 samplers/typical_top_p.h        15604 kv/slot.h                       30789 constraints/automaton.h
-    6609 samplers/min_p.h                15743 kv/sequences.h                  30878 constraints/making.h
-    6622 samplers/top_a.h                15877 kv/data.h                       31091 constraints/sampler.h
-    6675 samplers/top_h_min_k.h          16000 kv/update.h                     31183 constraints/constructors.h
-    6745 samplers/xtc.h                  16125 kv/state.h                      31448 constraints/accepting.h
-    6781 samplers/temperature.h          16336 llama_cpp/functions.h           31689 constraints/drawing.h
-    6845 samplers/smoothing.h            16403 llama_cpp/object.h              31874 constraints/told.h
-    6898 samplers/drafted.h              16456 llama_cpp/vocabulary.h          31934 constraints/top_p_decay.h
-    6923 samplers/selection.h            16532 text/reading.h                  31988 constraints/accessors.h
-    6952 samplers/choose.h               16642 text/strings.h                  32027 base/restore.h
-    7015 samplers/ratio.h                16742 text/values.h                   32041 api/license.h
+       2 api/opening.h                    7082 samplers/draw.h                 16931 text/documents.h
+     262 api/config.h                     7134 samplers/gumbel.h               17007 grammar/head.h
+     292 api/types.h                      7194 samplers/mirostat.h             17041 grammar/tree.h
+     540 api/missing.h                    7294 samplers/adaptive_p.h           17843 grammar/finishing.h
+     554 api/sample.h                     7369 samplers/llama_cpp/head.h       18134 grammar/reading.h
+     641 api/chains.h                     7446 samplers/llama_cpp/truncation.h 18219 grammar/gbnf.h
+     890 api/samplers.h                   7586 samplers/llama_cpp/temperature.h 18511 grammar/regex.h
+    1143 api/gumbel.h                     7648 samplers/llama_cpp/selection.h  18908 grammar/grammars.h
+    1163 api/operator.h                   7789 samplers/infill.h               18970 grammar/vocabulary.h
+    1212 api/kv.h                         7872 config/describe.h               19438 grammar/triggers.h
+    1390 api/llama_cpp.h                  8053 config/params.h                 19763 grammar/matcher.h
+    1430 api/text_error.h                 8126 config/constructors.h           19993 grammar/derivatives.h
+    1446 api/grammar.h                    8337 config/from_params.h            20508 grammar/states.h
+    1607 api/shards.h                     8410 config/orders.h                 20663 grammar/items.h
+    1701 api/peers.h                      8642 config/numbers.h                20789 grammar/masks.h
+    1768 api/drafts.h                     8780 config/set.h                    20984 grammar/runs.h
+    1865 api/constraints.h                8930 config/tell.h                   21156 grammar/entries.h
+    2035 api/parts.h                      9063 config/settings.h               21527 grammar/accepting.h
+    2072 base/switches.h                  9175 life/rollback.h                 21863 grammar/waiting.h
+    2326 base/random.h                    9491 life/chain.h                    21989 grammar/history.h
+    2349 base/mt19937.h                   9772 life/members.h                  22115 grammar/room.h
+    2423 base/exact.h                     9887 life/update.h                   22415 grammar/sampler.h
+    2635 base/bits128.h                  10148 life/copy.h                     22677 grammar/hooks.h
+    2714 base/elements.h                 10341 rows/row.h                      22788 schema/head.h
+    2839 kernels/llama_cpp/contract.h    10619 rows/pieces.h                   22962 schema/errors.h
+    2887 kernels/contract.h              10714 rows/thresholds.h               23075 schema/collections.h
+    3007 kernels/scalar.h                10820 rows/compact.h                  23109 schema/references.h
+    3193 kernels/llama_cpp/scalar.h      11002 rows/sums.h                     23381 schema/strings.h
+    3214 kernels/sets.h                  11150 rows/changes.h                  23443 schema/numbers.h
+    3263 kernels/vectors.h               11235 rows/cuts.h                     23716 schema/sets.h
+    3381 kernels/avx512.h                11665 rows/typical.h                  23914 schema/formats.h
+    3465 kernels/avx2.h                  11977 rows/tail_free.h                24111 schema/scalars.h
+    3527 kernels/sse2.h                  12053 rows/selecting.h                24410 schema/goals.h
+    3544 kernels/neon.h                  12185 rows/mirostat.h                 24631 schema/alternatives.h
+    3566 kernels/wasm.h                  12266 rows/plan.h                     25109 schema/objects.h
+    3582 kernels/generic.h               12314 rows/logprobs.h                 25622 schema/arrays.h
+    3602 kernels/shared.h                12400 rows/finish.h                   25876 schema/whole.h
+    3726 kernels/passes.h                12429 rows/llama_cpp/sums.h           26051 peers/tables.h
+    4299 kernels/llama_cpp/passes.h      12748 rows/llama_cpp/samplers.h       26358 peers/values.h
+    4383 kernels/check.h                 13224 rows/llama_cpp/draw.h           26770 peers/llama_server.h
+    4407 kernels/dispatch.h              13327 rows/draw.h                     26839 peers/fields.h
+    4607 core/array.h                    13425 run/sample.h                    27000 peers/requests.h
+    4937 core/table.h                    13609 run/apply.h                     27124 shards/head.h
+    5197 core/windows.h                  13694 run/writing.h                   27245 shards/bytes.h
+    5289 constraints/record.h            13824 run/arrays.h                    27343 shards/merging.h
+    5324 rows/work.h                     13948 run/arrays_llama_cpp.h          27621 shards/row.h
+    5350 life/past.h                     14150 run/walk.h                      27738 shards/answers.h
+    5370 core/record.h                   14251 run/verify.h                    28293 shards/logprobs.h
+    5485 core/fields.h                   14341 run/batch.h                     28431 shards/told.h
+    5656 core/owners.h                   14493 life/state.h                    28570 shards/steps.h
+    5704 core/mt19937.h                  14585 life/state_fields.h             28767 shards/prefix.h
+    5761 core/no_mt19937.h               14685 life/state_kinds.h              29359 shards/cuts.h
+    5794 core/making.h                   14846 grammar/declared.h              29581 shards/draws.h
+    5924 core/streams.h                  14860 constraints/declared.h          29733 shards/way.h
+    5962 samplers/logit_bias.h           14881 core/kinds.h                    29878 shards/memory.h
+    6000 samplers/patch.h                14971 operator/weights.h              29955 shards/batch.h
+    6024 samplers/penalties.h            15059 operator/search.h               30389 drafts/head.h
+    6080 samplers/dry.h                  15198 operator/run.h                  30437 drafts/block.h
+    6414 samplers/top_n_sigma.h          15367 kv/cells.h                      30627 drafts/tree.h
+    6498 samplers/tail_free.h            15404 kv/making.h                     30761 drafts/relaxed.h
+    6574 samplers/typical_top_p.h        15630 kv/slot.h                       30844 constraints/automaton.h
+    6609 samplers/min_p.h                15769 kv/sequences.h                  30934 constraints/making.h
+    6622 samplers/top_a.h                15904 kv/data.h                       31150 constraints/sampler.h
+    6675 samplers/top_h_min_k.h          16028 kv/update.h                     31243 constraints/constructors.h
+    6745 samplers/xtc.h                  16154 kv/state.h                      31509 constraints/accepting.h
+    6781 samplers/temperature.h          16365 llama_cpp/functions.h           31751 constraints/drawing.h
+    6845 samplers/smoothing.h            16435 llama_cpp/object.h              31937 constraints/told.h
+    6898 samplers/drafted.h              16489 llama_cpp/vocabulary.h          31998 constraints/top_p_decay.h
+    6923 samplers/selection.h            16566 text/reading.h                  32054 constraints/accessors.h
+    6952 samplers/choose.h               16676 text/strings.h                  32093 base/restore.h
+    7015 samplers/ratio.h                16776 text/values.h                   32107 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -9174,18 +9174,19 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 /* ---- src/life/rollback.h ---- */
 /* ================================================================================================ >>rollback
-   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
-   record for each token, and samp_rollback goes back from record to record.
+   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room writes down what each token
+   changes: one record a token, for the sampler and all members of its chain. samp_rollback goes back from record to
+   record.
 
-   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
-   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
-   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
-   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
-   samplers, know themselves where they were.
+   A token changes few words. Of a window the record keeps the token that falls out, since the one that comes in can be
+   seen; of an mt19937 the count of outputs, since it runs backwards (sampi_mt_back); of positions, averages and mu the
+   numbers themselves. These are the values from before the first draw since the last token, or from before samp_accept
+   if there was no draw: so a draw whose token was not accepted is undone together with the next one. Grammars and
+   custom samplers keep what they need by themselves.
 
-   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
-   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
-   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+   The one thing to know: a record is good only for the sampler as it was when the record was written. The outermost
+   sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
+   count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
 /* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
 typedef enum sampi_record_mode {
@@ -9489,12 +9490,14 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 
 /* ---- src/life/chain.h ---- */
 /* =================================================================================================== >>chain
-   What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
-   sampler. Out: a status, and either all of the change or none.
+   What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
+   come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
+   and knows no kind but chains and custom samplers. The list that a chain is follows in life/members.h, copies in
+   life/copy.h.
 
-   A chain is walked recursively, for it may hold chains. The one thing to know: an apply first notes the state of every
-   member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
-   it back; accepting tells custom samplers first, since only they can refuse. */
+   A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
+   every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts
+   all of it back. An accept tells custom samplers first, since only they can refuse a token. */
 
 /* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)
@@ -9767,9 +9770,11 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 }
 
 /* ---- src/life/members.h ---- */
-/* ---- the chain itself ----
-   A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
-   chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
+/* ---- the list that a chain is ----
+   samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
+   members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
+   No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
+   (sampi_edited). */
 
 /* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
    two. */
@@ -9880,10 +9885,12 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 }
 
 /* ---- src/life/update.h ---- */
-/* ---- other parameters for a chain that is at work ----
-   samp_chain_update builds a whole new chain, lets its members learn from the old ones, puts what was added by hand
-   between them, and swaps the members. So all that can fail comes before the first change of the old chain, and a new
-   setting needs no code of its own. The take_over hooks write s only, a new sampler that nobody else has seen yet. */
+/* ---- other parameters for a chain at work ----
+   samp_chain_update: new parameters come in, and the same chain goes on with them. It builds a whole new chain, lets
+   its members take over windows, mu and averages from the old ones (the hooks take_over), puts samplers that were
+   added by hand between them, and swaps the lists. All that can fail comes before the first change of the old chain,
+   and a new setting needs no code here. samp_batch_from_params does so for many rows, and builds chains where there
+   are none. The room stands on config/orders.h and life/members.h. */
 
 /* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
    changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked
@@ -10139,9 +10146,13 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 }
 
 /* ---- src/life/copy.h ---- */
-/* ---- copying ----
-   By the hook of its kind: a custom sampler by the user, a chain by its members; all others by their bytes. A clone is
-   nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+/* ---- copies, and what a sampler can be asked ----
+   samp_clone: a sampler comes in, an equal one comes out. A custom sampler is cloned by the user's function, a chain
+   member by member, any other by its bytes. The copy is in no chain and has no workspace; all that decides a token is
+   the same.
+
+   The second half are small public functions that read or set one thing: samp_status, the random source, seed,
+   position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
 /* What the chain had set it to, for a copy whose state somebody else has copied. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
@@ -13413,9 +13424,11 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 
 /* ---- src/run/sample.h ---- */
 /* ================================================================================================== >>sample
-   samp_sample itself: logits come in, a token or a negative status goes out. The fast path is asked first; where it
-   declines, the array of all candidates goes through the samplers one by one, which is what defines the token. Either
-   way a draw is all or nothing: on an error the samplers' state is as before. */
+   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
+   (rows/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
+   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
+   or nothing: after an error the samplers' state is as before. The room also takes the memory of a draw
+   (samp_reserve). */
 
 /* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
 static size_t sampi_lay(size_t *size, size_t bytes)
@@ -13428,7 +13441,7 @@ static size_t sampi_lay(size_t *size, size_t bytes)
 /* Can the array be a view while w is used? */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
      w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */
@@ -13595,21 +13608,23 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
-   samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
-   there faster. One pass checks it and finds the maxima of its lines; then it is a dense row of >>fast ("the view" is
-   open), whose ids are indices in the array. The logits stay where they are, as a dtype of their own; but where a
-   sampler will ask for all of them they were copied in that pass. Samplers work on the row for as long as it tells what
-   their steps would make of the array; then the array is written in one pass (the view is closed), and the next sampler
-   opens it anew, or, where few or sorted candidates are left, goes step by step.
+   samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
+   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, by the
+   functions of rows/: it is a view. To open a view means: one pass checks the array and finds the maxima of its lines,
+   and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits stay where
+   they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means: one pass
+   writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it again, or,
+   where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes it,
+   run/arrays.h has its steps, run/walk.h the loop over a chain.
 
    While the view is open the array is as it was, and these hold:
      - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
        afterwards the row's tokens are all that are left;
-     - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
+     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
-   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
-   The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). What is left of it as an array takes
+   the array's place, and a step that the view declines begins, if it sorts, with a radix sort of all candidates. The
+   only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
 #define SAMPI_FEW 256 /* so many candidates go step by step */
@@ -13677,9 +13692,10 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, const sampi_sampler *s)
 }
 
 /* ---- src/run/writing.h ---- */
-/* ---- writing the array that a view was ----
-   The view's row becomes the array again in one pass over it: who is left, each with its logit, p if a sampler has set
-   it, sorted if the samplers would have. */
+/* ---- samp_apply: closing a view ----
+   A view's row comes in, and one pass writes the array: the candidates that are left, each with its logit, with p if a
+   sampler has set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks
+   through the row by rows/pieces.h. */
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
@@ -13806,9 +13822,10 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 }
 
 /* ---- src/run/arrays.h ---- */
-/* ---- samp_apply on long arrays: one sampler after the other ----
-   Which samplers can work on the view, whether they leave the array sorted, and one step of one sampler. What fits is
-   asked of a sampler's kind and of its settings; what does not fit closes the view. */
+/* ---- samp_apply: one sampler on a view ----
+   Three questions and one function. Does a sampler fit the view, by its kind and its settings? Who overwrites its p?
+   Does it leave the array sorted? sampi_view_step then applies one sampler to the open view, by its fast function of
+   rows/, and closes the view if it has to. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
@@ -13929,9 +13946,10 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 }
 #ifndef SAMP_NO_MT19937
 /* ---- src/run/arrays_llama_cpp.h ---- */
-/* ---- samp_apply on long arrays, in llama.cpp's arithmetic ----
-   The same walk under MT19937, with what llama.cpp does in order: its sums of doubles are those of its loops to the
-   bit, computed by tiles. sampi_view_walk, at the end, goes through a chain in either arithmetic. */
+/* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
+   The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
+   depends on that order. These functions get the sums of its loops to the bit, but by tiles of 256 elements, which
+   takes less time. sampi_view_llama applies one sampler; what declines is sorted here, if its steps begin with that. */
 
 /* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
    for the first term half way between two sums, after which both are even. */
@@ -14130,9 +14148,11 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 }
 #endif
 /* ---- src/run/walk.h ---- */
-/* ---- an array through a chain ----
-   samp_apply's loop: each member in turn, through the view of a long array while that is open, else step by step; what
-   is a user's own gets the array itself. */
+/* ---- samp_apply: an array through a chain ----
+   The loop of samp_apply over the members of a chain. Each member works through the view while that is open, else step
+   by step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
+   samp_apply and on life/chain.h. rows/finish.h calls it too, for a row that has become an array
+   (sampi_apply_members). */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
@@ -14230,10 +14250,11 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
 
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
-   samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
-   and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
-   comes out. For the ratio test the draw itself is another one: sampi_draw asks s->draft for it (see >>selection), so
-   that what follows a draw, such as mirostat's mu, sees the token that was taken.
+   samp_verify, for speculative decoding: a draft's tokens come in with a row of logits for each and one more; the
+   tokens that are taken go out, and how many of the draft are among them. Both methods are one loop: sample a row, and
+   go on while the draft's token comes out. For the ratio test the draw itself is another one: sampi_draw
+   (samplers/draw.h) asks s->draft for it, so what follows a draw, such as mirostat's mu, sees the token that was
+   taken.
 
    The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
    before a row is sampled, and must be NULL in all of them when samp_verify returns. */
@@ -14319,13 +14340,13 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 /* ---- src/run/batch.h ---- */
 /* =================================================================================================== >>batch
-   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each comes out. Rows have
-   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on; what a row
-   gives is what it would give alone.
+   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each goes out. Rows have
+   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on. A row gives
+   the token that it would give alone. The loop calls run/sample.h.
 
    The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
-   the row it is at. It may: a workspace holds nothing between two draws. So a batch of a thousand rows needs as many
-   workspaces as threads, and the memory that samp_reserve brought is used before any is allocated. */
+   the row it is at. That is right because a workspace holds nothing between two draws. So a batch of a thousand rows
+   needs as many workspaces as threads, and memory that samp_reserve has taken is used before any more is taken. */
 
 #define SAMPI_MAX_THREADS 256
 
@@ -14471,17 +14492,18 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 
 /* ---- src/life/state.h ---- */
 /* =================================================================================================== >>state
-   What a sampler has become, as bytes, little-endian and field by field:
+   A sampler's state as bytes, for samp_state_save and samp_state_load, little-endian and field by field:
 
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
-   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
-   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
-   so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again.
+   A part is the position, the mt19937 if that is what the sampler draws from, and what its kind adds; a chain adds its
+   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads the
+   part, so there is one place that knows the form. Loading checks all bytes before it reads the first. What can be
+   derived (counts from a window) is not stored but made again. This room has the fingerprint; life/state_fields.h has
+   the fields, life/state_kinds.h the hooks and the public functions.
 
-   The one thing to know: only when io->mode is SAMPI_READ may a function below write to the sampler. Then the same
-   bytes have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
+   The one thing to know: only when io->mode is SAMPI_READ may a function write to the sampler. Then the same bytes
+   have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
@@ -14561,9 +14583,10 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
 }
 
 /* ---- src/life/state_fields.h ---- */
-/* ---- fields ----
-   Each function below takes one thing of a part, in any of the three directions: it writes it (or only counts its
-   bytes), checks that what stands there may be loaded, or loads it. The hooks call them in the same order each time. */
+/* ---- saved states: fields ----
+   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
+   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
+   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
@@ -14660,9 +14683,10 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 #endif
 
 /* ---- src/life/state_kinds.h ---- */
-/* ---- the kinds ----
-   The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
-   of fields; a kind with nothing to tell has no hook. */
+/* ---- saved states: the kinds, and the public functions ----
+   The hooks `state`: what a kind has become, besides its position and its mt19937, as a list of fields. A kind without
+   a state has no hook. Behind them stand samp_state_size, samp_state_save and samp_state_load, which walk through a
+   sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
 
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
@@ -14834,8 +14858,9 @@ static int32_t sampi_grammar_kept(const sampi_sampler *s);
 #endif
 
 /* ---- src/constraints/declared.h ---- */
-/* ---- what the table of kinds names of constraints, whose rooms come later ----
-   The hooks and functions of their two rows (core/kinds.h). Without SAMPLING_CONSTRAINTS there are none. */
+/* ---- constraints: what the table of kinds names ----
+   The hooks and functions of the two rows that constraints have in core/kinds.h, declared here because their rooms
+   come later. Without SAMPLING_CONSTRAINTS there are none. */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
@@ -15377,9 +15402,10 @@ typedef struct sampi_kv {
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- src/kv/making.h ---- */
-/* ---- making ----
-   Parameters come in; out goes one block, in which nothing is allocated or moved any more. Checks and sizes are
-   functions of the parameters alone, so that a user may ask for them without a cache. */
+/* ---- key-value cache: making one ----
+   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved
+   later. Checks and sizes depend on the parameters alone, so a user may ask for them without a cache
+   (samp_kv_check_params, samp_kv_size). */
 
 /* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
@@ -15602,9 +15628,9 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 }
 
 /* ---- src/kv/slot.h ---- */
-/* ---- finding a slot ----
-   samp_kv_find_slot gives a batch its cells: checks, then a search, both reading only, then sampi_kv_take, which alone
-   writes. The search for a run is llama.cpp's, constants and all. */
+/* ---- key-value cache: cells for a batch ----
+   samp_kv_find_slot: a batch of tokens comes in, and each token gets a cell. Checks and the search only read; then
+   sampi_kv_take alone writes (cells, head, used). The search for free neighbours is llama.cpp's, with its constants. */
 
 /* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
@@ -15741,9 +15767,10 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
 }
 
 /* ---- src/kv/sequences.h ---- */
-/* ---- operations on a sequence ----
-   They change sets, positions and deltas of cells, used and head: never a key or a value, and not n (sampi_kv_attend).
-   Each checks its arguments, then walks over all cells; there is no list of a sequence's cells to keep in step. */
+/* ---- key-value cache: operations on a sequence ----
+   Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
+   used and head, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks over
+   all cells; no list of a sequence's cells has to be kept up to date. */
 
 /* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
@@ -15875,9 +15902,10 @@ SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sa
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
 
 /* ---- src/kv/data.h ---- */
-/* ---- keys and values ----
-   The buffers, through sampi_kv_rows, which knows type and layout. A caller's kernels write them directly
-   (samp_kv_keys, samp_kv_values); what is below serves those without, the shift, the holes and the states. */
+/* ---- key-value cache: keys and values ----
+   The buffers, read and written through sampi_kv_rows, which knows type (f32, f16) and layout. A caller's own kernels
+   write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
+   (samp_kv_put, samp_kv_get), and kv/update.h and kv/state.h. */
 
 /* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
    below. */
@@ -15998,9 +16026,10 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
 }
 
 /* ---- src/kv/update.h ---- */
-/* ---- update: shifts, then holes ----
-   What the operations on sequences have put off: they only note it (delta and has_shift, do_defrag), and here the
-   buffers follow. samp_kv_update is the one caller; nothing allocates. */
+/* ---- key-value cache: update and mask ----
+   Operations on sequences only note what they owe to the buffers (delta, has_shift, do_defrag). samp_kv_update pays
+   it: it rotates keys to their cells' positions, then moves cells into holes. Nothing is allocated. The second half is
+   samp_kv_mask: which cells each token of a batch may attend to. */
 
 /* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
    and their keys are not made anew. In double, by libm's pow, cos and sin: keys are no tokens, and need not have
@@ -16335,13 +16364,16 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 #ifdef SAMPLING_LLAMA_DECLARED
 /* ---- src/llama_cpp/functions.h ---- */
 /* =============================================================================================== >>llama_cpp
-   Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
-   object that its functions take for a sampler of their own. All of it is calls of the public functions above.
+   Chains in a llama.cpp program (SAMPLING_LLAMA). llama.cpp's contexts, vocabularies and arrays come in; tokens come
+   out, or an object that llama.cpp takes for a sampler of its own. The rooms of llama_cpp/ call the library's public
+   functions and nothing below them.
 
-   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees, so that
-   nothing clashes with llama.h, and no struct of its is needed: an array of candidates has our layout.
+   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees: so
+   nothing clashes with llama.h. No struct of llama.cpp is needed, since an array of candidates has the same layout
+   there.
 
-   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it. */
+   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it
+   (llama_sampler_init). */
 
 /* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
    it as nothing, and samp_llama_fn_... itself. */
@@ -16401,8 +16433,9 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
 }
 
 /* ---- src/llama_cpp/object.h ---- */
-/* ---- the object ----
-   Each function of the interface is one of ours on the chain. Statuses end here, as llama.cpp has none. */
+/* ---- llama.cpp: a chain as a llama_sampler ----
+   samp_llama_init: a chain comes in, an object with llama.cpp's interface comes out. Each function of the interface
+   calls one of ours on the chain. The interface has no statuses: where samp_apply fails, no candidate is selected. */
 
 static samp_sampler *sampi_behind(const struct llama_sampler *s)
 {
@@ -16454,8 +16487,9 @@ SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
 }
 
 /* ---- src/llama_cpp/vocabulary.h ---- */
-/* ---- the vocabulary ----
-   One block: the record, where each piece begins, the tokens that end a generation, and the bytes of the pieces. */
+/* ---- llama.cpp: a model's vocabulary ----
+   samp_llama_vocab: a llama_vocab comes in, a samp_vocab comes out. It is one block: the record, where each token's
+   text begins, the tokens that end a generation, and the bytes of all texts. Tokenising is left to llama.cpp. */
 
 typedef struct sampi_llama_vocab {
     samp_vocab base; /* must be first; user: the llama_vocab */
@@ -26016,9 +26050,11 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 #ifdef SAMPLING_PEERS_DECLARED
 /* ---- src/peers/tables.h ---- */
 /* =================================================================================================== >>peers
-   Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
-   our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
-   program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
+   Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
+   (samp_settings_from). Each program is a table of fields: a field's name, the member of samp_params that it becomes,
+   its default, its range, and what the program does with a value out of that range. The code that walks over a request
+   (peers/fields.h) knows no program. What no row of a table can say (penalties that look at different texts, sampling
+   that is off) peers/requests.h does afterwards.
 
    Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
    Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
@@ -26321,9 +26357,10 @@ typedef struct sampi_ask {
 
 /* ---- src/peers/values.h ---- */
 /* ---- requests: values ----
-   A number as the program would read it: as an integer, as a double, or as the low 32 bits of one; texts and booleans
-   where it takes these for numbers. Decimals are rounded exactly, so that 2.0000000000000003 is out of range where it
-   is there. */
+   A JSON value as the program at hand would read it: a number as an integer, as a double or as the low 32 bits of an
+   integer; a text or a boolean where the program takes it for a number; lists of biases and of texts. Decimals are
+   rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The functions read nodes
+   of the document (text/) and write one member of the settings. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {
@@ -26732,8 +26769,9 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
 
 /* ---- src/peers/llama_server.h ---- */
 /* ---- requests: llama-server's `samplers` ----
-   A list of names or a text of letters becomes our order. Names count in any case, with dashes or nothing for `_`, and
-   under their other names (temp, nucleus, typ); others are dropped, as llama-server drops them. */
+   A list of names or a text of letters becomes samp_params.order. Names count in upper or lower case, with `-` or
+   nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
+   llama-server drops them. */
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 
@@ -26800,8 +26838,9 @@ static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
 
 /* ---- src/peers/fields.h ---- */
 /* ---- requests: one field ----
-   A field of a request by its row in the tables: skipped by name, set, refused, or one that says nothing. Objects
-   inside of a request (Ollama's options) are walked in the same way. */
+   What is done with one field of a request, by its row in the tables: it is set, skipped by its name, refused, or has
+   a value that means nothing. Objects inside of a request (Ollama's options) are walked through in the same way. The
+   room calls peers/values.h for the value. */
 
 /* Does this value say nothing? */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
@@ -26960,9 +26999,9 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
 
 /* ---- src/peers/requests.h ---- */
 /* ---- requests: a whole one ----
-   samp_settings_from: the program's defaults, then field after field, then what no row of a table can say: penalties
-   that look at different texts, sampling that is off, a seed that is none. The settings change only if all of it is
-   good. */
+   samp_settings_from: it begins with the program's defaults, sets one field after the other (peers/fields.h), then
+   does what no row of a table can say: penalties that look at different texts, sampling that is off, seeds that stand
+   for "none". The settings change only if all of the request is good. */
 
 /* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
    it, and at its place if it has one. */
@@ -27084,11 +27123,12 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
 #ifdef SAMPLING_SHARDS_DECLARED
 /* ---- src/shards/head.h ---- */
 /* ================================================================================================== >>shards
-   A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
-   on all ranks, the token and the chains of one machine.
+   A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
+   rank gives its slice of every row and the same chains; out come, on all ranks, the token and the chains that one
+   machine would have. This room says how, and has the kinds of parcels (what a message is made of).
 
-   A row is known in two ways. Its slice is a compact row of >>fast, which the rank alone has; samplers that change or
-   cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
+   A row is known in two ways. Its slice is a compact row (rows/row.h), which the rank alone has; samplers that change
+   or cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
    order. Each sampler asks for what it lacks of that; the questions of all rows make up a round: every rank answers for
    its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
    candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
@@ -27204,8 +27244,9 @@ static const struct {
 
 /* ---- src/shards/bytes.h ---- */
 /* ---- shards: messages as bytes ----
-   The head of a message and its parcels, read and written where they stand; all little-endian. head.h lists the
-   members. */
+   Functions that read and write a message's head and its parcels (the records that a message is made of) where they
+   stand, little-endian. shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the
+   message. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {
@@ -27300,10 +27341,11 @@ static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sa
 }
 
 /* ---- src/shards/merging.h ---- */
-/* ---- merging ----
-   Of two messages of one round the merge is the same in either order, and of more in any grouping: where two things
-   are equal in the order that counts, their bytes decide. Bytes from outside are looked at in full before they are
-   used; what is no message makes the merge a head with a status, which survives all further merges. */
+/* ---- shards: merging two messages ----
+   samp_shard_merge, which a reduction over all ranks calls. The result is the same in either order of two messages,
+   and in any grouping of more: where two entries are equal in the order that counts, their bytes decide. Bytes from
+   outside are checked in full before they are used. What is no message makes the merge a head with a status, which
+   stays through all further merges. The room knows messages alone, no row and no chain. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 
@@ -27577,9 +27619,10 @@ SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
 }
 
 /* ---- src/shards/row.h ---- */
-/* ---- shards: a row in slices ----
-   The record of one row: its slice, which this rank alone has, and what all ranks know alike: facts with a bit each
-   (row->has), the list of first candidates, the search for the end of a prefix. */
+/* ---- shards: the records of a row and of a rank ----
+   The record of one row: its slice of logits, which this rank alone has, and what all ranks know alike: known facts,
+   one bit each (row->has), the list of first candidates, the search for the end of a prefix. Behind it stands
+   samp_shard, which has all rows of a batch. */
 
 /* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {
@@ -27693,9 +27736,14 @@ struct samp_shard {
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
 
 /* ---- src/shards/answers.h ---- */
-/* ---- the end of a prefix ----
-   Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
-   distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
+/* ---- shards: what a slice answers ----
+   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and what all ranks know,
+   and fills a parcel. The comment above each says what is sent, why the merge of all slices' answers is the answer of
+   the whole row, and what the ranks know afterwards. An empty slice gives the answer that changes nothing in a merge.
+
+   First come functions for the end of a prefix, which is looked for in ever smaller buckets: on which side of the end
+   does a logit lie? They are monotone in the distance from the maximum or the mean, in doubles that are rounded alike
+   on every machine, so each rank can cut its own slice. */
 
 /* RUNS are asked of the whole bucket that has the end. */
 static void sampi_end_unguessed(sampi_end *end)
@@ -28243,10 +28291,10 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
 }
 
 /* ---- src/shards/logprobs.h ---- */
-/* ---- log-probabilities ----
-   Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
-   told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
-   */
+/* ---- shards: log-probabilities ----
+   Two more rounds, once the token is known: for the row as given and for what was left to draw from. The room has the
+   answers of a slice, what the merged ones tell, and the end of a row: only when all numbers are there does the chain
+   accept the token, so that nothing can fail afterwards. */
 
 /* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)
@@ -28382,8 +28430,9 @@ static int sampi_shard_tell(sampi_shard_row *row)
 
 /* ---- src/shards/told.h ---- */
 /* ---- shards: what a merged answer tells ----
-   A parcel of a merged message becomes a fact of its row. All is checked first: order, bounds, that nothing exceeds the
-   maximum. So bytes that no rank has made are an error, and never an index out of range. */
+   A parcel of a merged message comes in and becomes a fact of its row (shards/row.h). All is checked first: order,
+   bounds, that nothing exceeds the maximum. Bytes that no rank has made are an error, and never an index out of range.
+   */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
@@ -28519,10 +28568,11 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
 }
 
 /* ---- src/shards/steps.h ---- */
-/* ---- steps: one sampler on a row ----
-   Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
-   waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
-   the list. Then it says which of the known facts still hold: what it forgets, the next one has to ask for again.
+/* ---- shards: one sampler on a row ----
+   The steps of samplers that change logits, and what all steps share. A step is called again with every answer until
+   it is done with the row. It asks for the facts that it lacks (sampi_lacks) and waits. With all that it needs it
+   decides as the sampler's apply does, by the same functions, and cuts or changes its slice and the list. Then it says
+   which facts still hold; the next step has to ask again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
@@ -28715,16 +28765,16 @@ static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
 }
 
 /* ---- src/shards/prefix.h ---- */
-/* ---- the end of a prefix, looked for ----
-   The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
-   buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
-   the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
-   min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
-   then there is but one of them.
+/* ---- shards: the end of a prefix, looked for ----
+   top_k, top_p and typical keep the first tokens of an order. Where does that prefix end, when the row is spread over
+   ranks? The room counts tokens and masses in ever smaller buckets (HIST), and at last one by one (RUNS); sampi_end
+   says how far it has come. The first buckets come along with the list, by the distance from the maximum; the row's
+   least logit, if it is known, makes them no wider than need be. min_keep together with a floor is the longer one of
+   two prefixes: the buckets mostly tell which (sampi_floor_side), and then only that one is looked for.
 
    The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
-   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such a
-   guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such
+   a guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {
@@ -29307,9 +29357,10 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
 }
 
 /* ---- src/shards/cuts.h ---- */
-/* ---- steps: cuts, and who draws ----
-   A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
-   it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
+/* ---- shards: the steps of truncations ----
+   top_k, top_p, typical, min_p, top_a and its kin, xtc, tail_free. If a truncation keeps no more than the list of
+   first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its slice where
+   the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 /* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
@@ -29528,10 +29579,10 @@ static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const 
 }
 
 /* ---- src/shards/draws.h ---- */
-/* ---- draws ----
-   SEGS, then DRAW: two rounds, of which the first is often asked for ahead, with what decides the last cut. It must
-   be of the same logits and the same maximum as if it had been asked for now; `drawer` and `draw_max` say what it is
-   of. */
+/* ---- shards: the steps that draw ----
+   dist, gumbel, mirostat, adaptive_p. A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS
+   is often asked for ahead, together with what decides the last cut. It must then be of the same logits and the same
+   maximum as if it were asked for now: `drawer` and `draw_max` say what it is of. */
 
 /* Draw from the logits of the member at work. 0: row->token is there. */
 static int sampi_shard_draw(sampi_shard_row *row, float max)
@@ -29680,10 +29731,11 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
 }
 
 /* ---- src/shards/way.h ---- */
-/* ---- a row's way through its chain ----
-   Forward only, from one member to the next: a step that waits is where the row goes on with the next message. Every
-   rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
-   size. */
+/* ---- shards: a row's way through its chain ----
+   Which step is next. A row goes forward only, from one member of its chain to the next; a step that waits is where
+   the row goes on with the next message. Every rank takes the same way, and so asks the same questions at the same
+   time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
+   array finish the row. */
 
 /* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
    -1: not to be done here. */
@@ -29824,9 +29876,9 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
 }
 
 /* ---- src/shards/memory.h ---- */
-/* ---- memory ----
-   One block for all rows of a batch, kept for the next one: a row's slice, its list and its segments; then what rows
-   use in turn, as one is answered for after the other. */
+/* ---- shards: memory of a batch ----
+   One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
+   rows use in turn, as one is answered for after the other. */
 
 /* Does a chain have a sampler that may want all tokens listed? */
 static bool sampi_wants_all(const sampi_sampler *s)
@@ -29901,9 +29953,11 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
 }
 
 /* ---- src/shards/batch.h ---- */
-/* ---- a batch ----
-   begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
-   message, which has the same size whatever is wrong; then every rank leaves with the same status. */
+/* ---- shards: the public functions ----
+   samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
+   all of it. The room writes and reads the heads of messages and walks over rows. What one rank finds wrong before it
+   begins is in its first message, which has the same size whatever is wrong; then every rank ends with the same
+   status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {
@@ -30334,18 +30388,18 @@ SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, sam
 #ifdef SAMPLING_DRAFTS_DECLARED
 /* ---- src/drafts/head.h ---- */
 /* ================================================================================================== >>drafts
-   More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
-   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw calls the
-   test that the row of the draft bears (samplers/drafted.h).
+   More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), rows of logits and a draft come in,
+   and the tokens that are taken go out. The chain is sampled row by row as ever. What differs is the draw: sampi_draw
+   calls the test that the row of the draft bears (samplers/drafted.h).
 
      block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
                stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
      tree      tries one child after the other, each against what the ones before have left.
-     relaxed   takes a token that is nearly the best, or leaves the draw to the others.
+     relaxed   takes a token that is nearly the best, or leaves the draw to the usual methods.
 
-   The one thing to know: a test lives on the stack of the function that made it, like the row that points to it, and
-   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so a
-   draw writes only what the next one writes again; what stays is written between the rows. */
+   The one thing to know: a test lies on the stack of the function that made it, like the row that points to it, and
+   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so
+   a draw writes only what the next one writes again; what stays is written between the rows. */
 
 #define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */
@@ -30382,10 +30436,11 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
 
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. r is the probability that the draft is kept up to here; a token of the draft multiplies it by p /
-   q, but it never exceeds 1. Two passes: the first finds how much of the draft stays, the second draws the next token
-   from max(r p - q, 0). On average it takes at least as many tokens as the ratio test: a token that is less likely than
-   in the draft may be made up for by a later one. */
+   samp_verify_block. With p the model's and q the draft's probability of a token, r is the probability that the draft
+   is kept up to here: each token multiplies r by p / q, but r never exceeds 1. Of two passes over the rows the first
+   finds how much of the draft stays, the second draws the next token from max(r p - q, 0). On average it takes at
+   least as many tokens as the ratio test, since a token that is less likely than in the draft may be made up for by a
+   later one. The tokens that do not stay are taken back by life/rollback.h. */
 
 /* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
 typedef struct sampi_rest {
@@ -30571,9 +30626,9 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
 
 /* ---- src/drafts/tree.h ---- */
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the other:
-   a rejected one takes its max(0, p - q) share off, the next is tested against the rest; where all are rejected the
-   token is drawn from what is left. */
+   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the
+   other. After a rejection max(p - q, 0) is left of the row, with q scaled to what was left before, and the next child
+   is tested against that rest. Where all are rejected, the token is drawn from what is left. */
 
 /* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
 typedef struct sampi_siblings {
@@ -30705,9 +30760,9 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* ---- src/drafts/relaxed.h ---- */
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the top_k
-   and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. It is not the model's distribution, as
-   its contract says. */
+   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the
+   top_k and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. Otherwise the usual method
+   decides. The tokens are then not distributed as the model's, which the contract in api/drafts.h says. */
 
 /* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
    could differ in its last bit from machine to machine. */
@@ -30788,22 +30843,23 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
-   What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
-   a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
-   one of two things, whose answer is applied in one way for all of them:
+   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All of them are one
+   kind of sampler (SAMPI_CONSTRAINT), with one life. A constructor makes its arrays (constraints/making.h). An
+   accepted token moves its state, a few words and maybe a window (constraints/accepting.h). A draw asks one question
+   (constraints/drawing.h), whose answer has one of two forms:
 
      only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
      lists  short lists of tokens, each with what its logit gets: all others
 
-   Most lists hang on the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes: a node is a beginning of a
-   pattern, the state is the longest one that the text ends with, and what is masked or weighed there is in the lists of
-   this node, and of all shorter ones. Tokens that do not depend on the text before are the list of the first node.
-   Other lists are made for each draw.
+   Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which this room has. A
+   node is a beginning of a pattern. The current node is the longest one that the text ends with. The lists that count
+   are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
+   text before are the list of the first node. Lists for loops and n-grams are made for each draw.
 
-   It is a kind of the table like any other, whose row stands there only if this part is on; so it is copied, saved and
-   taken back as all others are. Parts: 0 knots, 1 hops, 2 what lists and `only` are made of, all three constant; 3 the
-   window, then room for a list, then the bans of rewinding. The one thing to know: what rewinding has banned is not
-   taken back by samp_rollback, for it is there to be met behind it. */
+   The kind has a row in the table (core/kinds.h) if this part is on, so it is copied, saved and taken back as all
+   others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
+   constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
+   not take back a rewinding ban, since the ban must hold when the same place comes again. */
 
 /* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
 typedef struct sampi_knot {
@@ -30876,8 +30932,11 @@ static const char *sampi_bytes_of(const samp_vocab *v, samp_token token, size_t 
 }
 
 /* ---- src/constraints/making.h ---- */
-/* ---- making ----
-   What is to become of a sampler's arrays, on the heap for as long as a constructor runs. */
+/* ---- constraints: the arrays of a sampler, being made ----
+   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. Patterns of tokens
+   or of texts come in. Out come the automaton and the list of tokens at each of its nodes; a banned text becomes the
+   tokens that contain it, or that go on with it where another token has begun it. All memory is the kit's, and freed
+   with it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
     const samp_token *tokens; /* [n], or */
@@ -31090,8 +31149,9 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 
 /* ---- src/constraints/sampler.h ---- */
 /* ---- constraints: from a kit to a sampler ----
-   The checks and the end of every constructor: patterns become an automaton, all arrays go into the parts of a new
-   sampler. Its interface is that of built-in samplers, but for the name. */
+   The begin and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
+   builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
+   The sampler has the interface of built-in samplers, but for its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
@@ -31182,8 +31242,9 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 
 /* ---- src/constraints/constructors.h ---- */
 /* ---- constraints: the constructors ----
-   samp_init_banned_strings and all others of api/constraints.h. Each fills a kit (making.h) with patterns, lists and
-   spans, and ends in sampi_kit_make (sampler.h); none keeps a pointer of the caller's. */
+   samp_init_banned_strings and all others of api/constraints.h, but samp_init_top_p_decay. Each fills a kit
+   (constraints/making.h) with patterns, lists or spans, and ends in sampi_kit_make (constraints/sampler.h). All lists
+   of the caller's are copied; a vocabulary is borrowed. */
 
 /* Lists on the nodes of the automaton of all patterns that are set. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
@@ -31447,10 +31508,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 
 /* ---- src/constraints/accepting.h ---- */
 /* ---- constraints: a token comes in ----
-   What an accepted token changes: the window (part 3, for samplers that look back: n-grams, loops, rewinds) and the
-   node of the automaton, by the token itself or byte by byte of its text. Patterns that overlap are followed by suffix
-   links, as Aho and Corasick do. Behind a forbidden string that is complete its length in tokens is noted, for
-   samp_rewind_length. */
+   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
+   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
+   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
+   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
+   fail. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
@@ -31687,9 +31749,10 @@ static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 }
 
 /* ---- src/constraints/drawing.h ---- */
-/* ---- constraints: what a draw asks ----
-   Which tokens are allowed alone, or which lists of tokens are masked or weighed at the state that the text has led to.
-   Over an array step by step; on a row few tokens become changes of their logits, many a mask. */
+/* ---- constraints: what a draw does ----
+   The sampler's apply, over an array and on a row of logits (rows/row.h). Both ask which tokens alone are allowed, or
+   which lists count at the current node, and then mask or change these logits. On a row few tokens become changed
+   logits, and many become a mask. */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
@@ -31873,8 +31936,9 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 
 /* ---- src/constraints/told.h ---- */
 /* ---- constraints: fingerprint and saved state ----
-   A fingerprint takes the numbers, the lists and the automata. The state is six words and the window; a word from
-   outside is checked against what the constructor could have made before it is taken. */
+   The hooks settings and state (life/state.h). The fingerprint takes the numbers, the lists and the automaton. The
+   state is a few words and the window; a word from outside is checked against what the constructor could have made
+   before it is taken. */
 
 /* Its numbers are fields; its lists and automata are what else it was made of. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
@@ -31932,8 +31996,10 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* ---- src/constraints/top_p_decay.h ---- */
-/* ---- top_p with decay ----
-   A draw is top_p's own: its functions read p and min_keep where cut has them, and here they are in the same place. */
+/* ---- constraints: top_p with decay ----
+   samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound,
+   and goes back to its first value behind certain tokens (the end of a sentence, say). A draw calls the functions of
+   top_p: the record has p and min_keep in the same places as top_p's. */
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets,
                                                         size_t n, size_t min_keep)
@@ -31987,8 +32053,8 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: what a user asks ----
-   samp_rewind_length and samp_thinking_left: how many tokens to take back (the most that a member of a chain asks for),
-   and how many are left to think (of the first member with a budget). */
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for.
+   samp_thinking_left: how many tokens are left to think, for the first member with a budget. Both only read. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

@@ -1,8 +1,9 @@
 /* ---- constraints: a token comes in ----
-   What an accepted token changes: the window (part 3, for samplers that look back: n-grams, loops, rewinds) and the
-   node of the automaton, by the token itself or byte by byte of its text. Patterns that overlap are followed by suffix
-   links, as Aho and Corasick do. Behind a forbidden string that is complete its length in tokens is noted, for
-   samp_rewind_length. */
+   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
+   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
+   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
+   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
+   fail. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 

@@ -1,6 +1,6 @@
 /* ---- constraints: what a user asks ----
-   samp_rewind_length and samp_thinking_left: how many tokens to take back (the most that a member of a chain asks for),
-   and how many are left to think (of the first member with a budget). */
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for.
+   samp_thinking_left: how many tokens are left to think, for the first member with a budget. Both only read. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {

@@ -1,20 +1,21 @@
 /* ============================================================================================= >>constraints
-   What may follow what has been accepted (SAMPLING_CONSTRAINTS): bans, biases, budgets, loops. A constructor describes
-   a sampler and makes its arrays; an accepted token moves its state, six words and maybe a window; and a draw asks it
-   one of two things, whose answer is applied in one way for all of them:
+   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All of them are one
+   kind of sampler (SAMPI_CONSTRAINT), with one life. A constructor makes its arrays (constraints/making.h). An
+   accepted token moves its state, a few words and maybe a window (constraints/accepting.h). A draw asks one question
+   (constraints/drawing.h), whose answer has one of two forms:
 
      only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
      lists  short lists of tokens, each with what its logit gets: all others
 
-   Most lists hang on the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes: a node is a beginning of a
-   pattern, the state is the longest one that the text ends with, and what is masked or weighed there is in the lists of
-   this node, and of all shorter ones. Tokens that do not depend on the text before are the list of the first node.
-   Other lists are made for each draw.
+   Most lists belong to the nodes of an automaton (Aho and Corasick 1975) over tokens or bytes, which this room has. A
+   node is a beginning of a pattern. The current node is the longest one that the text ends with. The lists that count
+   are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
+   text before are the list of the first node. Lists for loops and n-grams are made for each draw.
 
-   It is a kind of the table like any other, whose row stands there only if this part is on; so it is copied, saved and
-   taken back as all others are. Parts: 0 knots, 1 hops, 2 what lists and `only` are made of, all three constant; 3 the
-   window, then room for a list, then the bans of rewinding. The one thing to know: what rewinding has banned is not
-   taken back by samp_rollback, for it is there to be met behind it. */
+   The kind has a row in the table (core/kinds.h) if this part is on, so it is copied, saved and taken back as all
+   others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
+   constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
+   not take back a rewinding ban, since the ban must hold when the same place comes again. */
 
 /* A node of the automaton. Shorter ones come first; the first n_roots are the beginnings of automata of their own. */
 typedef struct sampi_knot {

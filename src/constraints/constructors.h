@@ -1,6 +1,7 @@
 /* ---- constraints: the constructors ----
-   samp_init_banned_strings and all others of api/constraints.h. Each fills a kit (making.h) with patterns, lists and
-   spans, and ends in sampi_kit_make (sampler.h); none keeps a pointer of the caller's. */
+   samp_init_banned_strings and all others of api/constraints.h, but samp_init_top_p_decay. Each fills a kit
+   (constraints/making.h) with patterns, lists or spans, and ends in sampi_kit_make (constraints/sampler.h). All lists
+   of the caller's are copied; a vocabulary is borrowed. */
 
 /* Lists on the nodes of the automaton of all patterns that are set. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)

@@ -1,5 +1,6 @@
-/* ---- what the table of kinds names of constraints, whose rooms come later ----
-   The hooks and functions of their two rows (core/kinds.h). Without SAMPLING_CONSTRAINTS there are none. */
+/* ---- constraints: what the table of kinds names ----
+   The hooks and functions of the two rows that constraints have in core/kinds.h, declared here because their rooms
+   come later. Without SAMPLING_CONSTRAINTS there are none. */
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);

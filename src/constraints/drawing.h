@@ -1,6 +1,7 @@
-/* ---- constraints: what a draw asks ----
-   Which tokens are allowed alone, or which lists of tokens are masked or weighed at the state that the text has led to.
-   Over an array step by step; on a row few tokens become changes of their logits, many a mask. */
+/* ---- constraints: what a draw does ----
+   The sampler's apply, over an array and on a row of logits (rows/row.h). Both ask which tokens alone are allowed, or
+   which lists count at the current node, and then mask or change these logits. On a row few tokens become changed
+   logits, and many become a mask. */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
 static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)

@@ -1,5 +1,8 @@
-/* ---- making ----
-   What is to become of a sampler's arrays, on the heap for as long as a constructor runs. */
+/* ---- constraints: the arrays of a sampler, being made ----
+   The kit (sampi_kit) has all arrays of a sampler while a constructor runs: patterns, lists, nodes. Patterns of tokens
+   or of texts come in. Out come the automaton and the list of tokens at each of its nodes; a banned text becomes the
+   tokens that contain it, or that go on with it where another token has begun it. All memory is the kit's, and freed
+   with it (constraints/sampler.h). */
 
 typedef struct sampi_pattern {
     const samp_token *tokens; /* [n], or */

@@ -1,6 +1,7 @@
 /* ---- constraints: from a kit to a sampler ----
-   The checks and the end of every constructor: patterns become an automaton, all arrays go into the parts of a new
-   sampler. Its interface is that of built-in samplers, but for the name. */
+   The begin and the end of every constructor: a blank kit, the checks of its arguments, and sampi_kit_make, which
+   builds the automaton (constraints/making.h), copies all arrays into the parts of a new sampler and frees the kit.
+   The sampler has the interface of built-in samplers, but for its name. */
 
 static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 

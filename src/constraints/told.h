@@ -1,6 +1,7 @@
 /* ---- constraints: fingerprint and saved state ----
-   A fingerprint takes the numbers, the lists and the automata. The state is six words and the window; a word from
-   outside is checked against what the constructor could have made before it is taken. */
+   The hooks settings and state (life/state.h). The fingerprint takes the numbers, the lists and the automaton. The
+   state is a few words and the window; a word from outside is checked against what the constructor could have made
+   before it is taken. */
 
 /* Its numbers are fields; its lists and automata are what else it was made of. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)

@@ -1,8 +1,9 @@
 /* ---- drafts: a block judged as a whole ----
-   samp_verify_block. r is the probability that the draft is kept up to here; a token of the draft multiplies it by p /
-   q, but it never exceeds 1. Two passes: the first finds how much of the draft stays, the second draws the next token
-   from max(r p - q, 0). On average it takes at least as many tokens as the ratio test: a token that is less likely than
-   in the draft may be made up for by a later one. */
+   samp_verify_block. With p the model's and q the draft's probability of a token, r is the probability that the draft
+   is kept up to here: each token multiplies r by p / q, but r never exceeds 1. Of two passes over the rows the first
+   finds how much of the draft stays, the second draws the next token from max(r p - q, 0). On average it takes at
+   least as many tokens as the ratio test, since a token that is less likely than in the draft may be made up for by a
+   later one. The tokens that do not stay are taken back by life/rollback.h. */
 
 /* What a block leaves of a row, max(r p - q, 0). With draft NULL: p. */
 typedef struct sampi_rest {

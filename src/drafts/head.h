@@ -1,16 +1,16 @@
 /* ================================================================================================== >>drafts
-   More ways to test a draft (SAMPLING_DRAFTS): as in >>verify rows of logits and a draft come in, the tokens that are
-   taken come out. The chain is sampled row by row as ever; what differs is the draw, for which sampi_draw calls the
-   test that the row of the draft bears (samplers/drafted.h).
+   More ways to test a draft (SAMPLING_DRAFTS). As in samp_verify (run/verify.h), rows of logits and a draft come in,
+   and the tokens that are taken go out. The chain is sampled row by row as ever. What differs is the draw: sampi_draw
+   calls the test that the row of the draft bears (samplers/drafted.h).
 
      block     takes the draft's tokens whatever they are, and notes what they are worth: only the whole tells how many
                stay. The others are rolled back, and the next token is drawn from what the block leaves of its row.
      tree      tries one child after the other, each against what the ones before have left.
-     relaxed   takes a token that is nearly the best, or leaves the draw to the others.
+     relaxed   takes a token that is nearly the best, or leaves the draw to the usual methods.
 
-   The one thing to know: a test lives on the stack of the function that made it, like the row that points to it, and
-   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so a
-   draw writes only what the next one writes again; what stays is written between the rows. */
+   The one thing to know: a test lies on the stack of the function that made it, like the row that points to it, and
+   both go when it returns (sampi_set_draft with NULL). A chain may draw twice in a row (two samplers that select), so
+   a draw writes only what the next one writes again; what stays is written between the rows. */
 
 #define SAMPI_DRAWS_BLOCK 0x200               /* added to the sampler's number, as SAMPI_DRAWS_RATIO is */
 #define SAMPI_BLOCK_ONE   ((uint64_t)1 << 63) /* the r of a block that is 1 */

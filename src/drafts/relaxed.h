@@ -1,7 +1,7 @@
 /* ---- drafts: relaxed tests ----
-   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the top_k
-   and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. It is not the model's distribution, as
-   its contract says. */
+   samp_verify_relaxed: between two tokens (<think> and </think>, say) a draft's token is taken if it is among the
+   top_k and its p is within delta of the best one's: p = 0.4 and 0.35 with delta 0.1. Otherwise the usual method
+   decides. The tokens are then not distributed as the model's, which the contract in api/drafts.h says. */
 
 /* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
    could differ in its last bit from machine to machine. */

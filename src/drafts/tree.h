@@ -1,7 +1,7 @@
 /* ---- drafts: a draft that branches ----
-   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the other:
-   a rejected one takes its max(0, p - q) share off, the next is tested against the rest; where all are rejected the
-   token is drawn from what is left. */
+   samp_verify_tree: parent [j] is the token that token j follows. The children of a node are tried one after the
+   other. After a rejection max(p - q, 0) is left of the row, with q scaled to what was left before, and the next child
+   is tested against that rest. Where all are rejected, the token is drawn from what is left. */
 
 /* What is left of a row behind children that were rejected: of each its row of the draft, and the total before it. */
 typedef struct sampi_siblings {

@@ -1,6 +1,7 @@
-/* ---- keys and values ----
-   The buffers, through sampi_kv_rows, which knows type and layout. A caller's kernels write them directly
-   (samp_kv_keys, samp_kv_values); what is below serves those without, the shift, the holes and the states. */
+/* ---- key-value cache: keys and values ----
+   The buffers, read and written through sampi_kv_rows, which knows type (f32, f16) and layout. A caller's own kernels
+   write the buffers directly (samp_kv_keys, samp_kv_values). The functions here serve callers without kernels
+   (samp_kv_put, samp_kv_get), and kv/update.h and kv/state.h. */
 
 /* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
    below. */

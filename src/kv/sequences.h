@@ -1,6 +1,7 @@
-/* ---- operations on a sequence ----
-   They change sets, positions and deltas of cells, used and head: never a key or a value, and not n (sampi_kv_attend).
-   Each checks its arguments, then walks over all cells; there is no list of a sequence's cells to keep in step. */
+/* ---- key-value cache: operations on a sequence ----
+   Remove, copy, keep, shift, divide (samp_kv_seq_rm and the others). They change sets, positions and deltas of cells,
+   used and head, but never a key or a value, and not n (sampi_kv_attend). Each checks its arguments, then walks over
+   all cells; no list of a sequence's cells has to be kept up to date. */
 
 /* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)

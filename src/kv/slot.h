@@ -1,6 +1,6 @@
-/* ---- finding a slot ----
-   samp_kv_find_slot gives a batch its cells: checks, then a search, both reading only, then sampi_kv_take, which alone
-   writes. The search for a run is llama.cpp's, constants and all. */
+/* ---- key-value cache: cells for a batch ----
+   samp_kv_find_slot: a batch of tokens comes in, and each token gets a cell. Checks and the search only read; then
+   sampi_kv_take alone writes (cells, head, used). The search for free neighbours is llama.cpp's, with its constants. */
 
 /* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)

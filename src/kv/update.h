@@ -1,6 +1,7 @@
-/* ---- update: shifts, then holes ----
-   What the operations on sequences have put off: they only note it (delta and has_shift, do_defrag), and here the
-   buffers follow. samp_kv_update is the one caller; nothing allocates. */
+/* ---- key-value cache: update and mask ----
+   Operations on sequences only note what they owe to the buffers (delta, has_shift, do_defrag). samp_kv_update pays
+   it: it rotates keys to their cells' positions, then moves cells into holes. Nothing is allocated. The second half is
+   samp_kv_mask: which cells each token of a batch may attend to. */
 
 /* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
    and their keys are not made anew. In double, by libm's pow, cos and sin: keys are no tokens, and need not have

@@ -1,10 +1,12 @@
 /* =================================================================================================== >>chain
-   What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
-   sampler. Out: a status, and either all of the change or none.
+   What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
+   come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
+   and knows no kind but chains and custom samplers. The list that a chain is follows in life/members.h, copies in
+   life/copy.h.
 
-   A chain is walked recursively, for it may hold chains. The one thing to know: an apply first notes the state of every
-   member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
-   it back; accepting tells custom samplers first, since only they can refuse. */
+   A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
+   every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts
+   all of it back. An accept tells custom samplers first, since only they can refuse a token. */
 
 /* The member that masks rows before any other member sees them (its hook `mask`); NULL: there is none. */
 static sampi_sampler *sampi_first_mask(sampi_sampler *s)

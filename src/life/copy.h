@@ -1,6 +1,10 @@
-/* ---- copying ----
-   By the hook of its kind: a custom sampler by the user, a chain by its members; all others by their bytes. A clone is
-   nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
+/* ---- copies, and what a sampler can be asked ----
+   samp_clone: a sampler comes in, an equal one comes out. A custom sampler is cloned by the user's function, a chain
+   member by member, any other by its bytes. The copy is in no chain and has no workspace; all that decides a token is
+   the same.
+
+   The second half are small public functions that read or set one thing: samp_status, the random source, seed,
+   position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
 /* What the chain had set it to, for a copy whose state somebody else has copied. */
 static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)

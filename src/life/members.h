@@ -1,6 +1,8 @@
-/* ---- the chain itself ----
-   A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
-   chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
+/* ---- the list that a chain is ----
+   samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
+   members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
+   No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
+   (sampi_edited). */
 
 /* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
    two. */

@@ -1,16 +1,17 @@
 /* ================================================================================================ >>rollback
-   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
-   record for each token, and samp_rollback goes back from record to record.
+   Taking accepted tokens back (samp_rollback). While a sampler draws and accepts, the room writes down what each token
+   changes: one record a token, for the sampler and all members of its chain. samp_rollback goes back from record to
+   record.
 
-   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
-   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
-   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
-   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
-   samplers, know themselves where they were.
+   A token changes few words. Of a window the record keeps the token that falls out, since the one that comes in can be
+   seen; of an mt19937 the count of outputs, since it runs backwards (sampi_mt_back); of positions, averages and mu the
+   numbers themselves. These are the values from before the first draw since the last token, or from before samp_accept
+   if there was no draw: so a draw whose token was not accepted is undone together with the next one. Grammars and
+   custom samplers keep what they need by themselves.
 
-   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
-   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
-   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+   The one thing to know: a record is good only for the sampler as it was when the record was written. The outermost
+   sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
+   count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
 /* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
 typedef enum sampi_record_mode {

@@ -1,15 +1,16 @@
 /* =================================================================================================== >>state
-   What a sampler has become, as bytes, little-endian and field by field:
+   A sampler's state as bytes, for samp_state_save and samp_state_load, little-endian and field by field:
 
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
-   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
-   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
-   so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again.
+   A part is the position, the mt19937 if that is what the sampler draws from, and what its kind adds; a chain adds its
+   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads the
+   part, so there is one place that knows the form. Loading checks all bytes before it reads the first. What can be
+   derived (counts from a window) is not stored but made again. This room has the fingerprint; life/state_fields.h has
+   the fields, life/state_kinds.h the hooks and the public functions.
 
-   The one thing to know: only when io->mode is SAMPI_READ may a function below write to the sampler. Then the same
-   bytes have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
+   The one thing to know: only when io->mode is SAMPI_READ may a function write to the sampler. Then the same bytes
+   have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1

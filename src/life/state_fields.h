@@ -1,6 +1,7 @@
-/* ---- fields ----
-   Each function below takes one thing of a part, in any of the three directions: it writes it (or only counts its
-   bytes), checks that what stands there may be loaded, or loads it. The hooks call them in the same order each time. */
+/* ---- saved states: fields ----
+   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
+   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
+   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 

@@ -1,6 +1,7 @@
-/* ---- the kinds ----
-   The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
-   of fields; a kind with nothing to tell has no hook. */
+/* ---- saved states: the kinds, and the public functions ----
+   The hooks `state`: what a kind has become, besides its position and its mt19937, as a list of fields. A kind without
+   a state has no hook. Behind them stand samp_state_size, samp_state_save and samp_state_load, which walk through a
+   sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
 
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
 static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)

@@ -1,7 +1,9 @@
-/* ---- other parameters for a chain that is at work ----
-   samp_chain_update builds a whole new chain, lets its members learn from the old ones, puts what was added by hand
-   between them, and swaps the members. So all that can fail comes before the first change of the old chain, and a new
-   setting needs no code of its own. The take_over hooks write s only, a new sampler that nobody else has seen yet. */
+/* ---- other parameters for a chain at work ----
+   samp_chain_update: new parameters come in, and the same chain goes on with them. It builds a whole new chain, lets
+   its members take over windows, mu and averages from the old ones (the hooks take_over), puts samplers that were
+   added by hand between them, and swaps the lists. All that can fail comes before the first change of the old chain,
+   and a new setting needs no code here. samp_batch_from_params does so for many rows, and builds chains where there
+   are none. The room stands on config/orders.h and life/members.h. */
 
 /* The next sampler of a kind that parameters have made, from *at on, which moves behind it; or NULL. The order may have
    changed, so the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked

@@ -1,11 +1,14 @@
 /* =============================================================================================== >>llama_cpp
-   Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
-   object that its functions take for a sampler of their own. All of it is calls of the public functions above.
+   Chains in a llama.cpp program (SAMPLING_LLAMA). llama.cpp's contexts, vocabularies and arrays come in; tokens come
+   out, or an object that llama.cpp takes for a sampler of its own. The rooms of llama_cpp/ call the library's public
+   functions and nothing below them.
 
-   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees, so that
-   nothing clashes with llama.h, and no struct of its is needed: an array of candidates has our layout.
+   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees: so
+   nothing clashes with llama.h. No struct of llama.cpp is needed, since an array of candidates has the same layout
+   there.
 
-   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it. */
+   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it
+   (llama_sampler_init). */
 
 /* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
    it as nothing, and samp_llama_fn_... itself. */

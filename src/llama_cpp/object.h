@@ -1,5 +1,6 @@
-/* ---- the object ----
-   Each function of the interface is one of ours on the chain. Statuses end here, as llama.cpp has none. */
+/* ---- llama.cpp: a chain as a llama_sampler ----
+   samp_llama_init: a chain comes in, an object with llama.cpp's interface comes out. Each function of the interface
+   calls one of ours on the chain. The interface has no statuses: where samp_apply fails, no candidate is selected. */
 
 static samp_sampler *sampi_behind(const struct llama_sampler *s)
 {

@@ -1,5 +1,6 @@
-/* ---- the vocabulary ----
-   One block: the record, where each piece begins, the tokens that end a generation, and the bytes of the pieces. */
+/* ---- llama.cpp: a model's vocabulary ----
+   samp_llama_vocab: a llama_vocab comes in, a samp_vocab comes out. It is one block: the record, where each token's
+   text begins, the tokens that end a generation, and the bytes of all texts. Tokenising is left to llama.cpp. */
 
 typedef struct sampi_llama_vocab {
     samp_vocab base; /* must be first; user: the llama_vocab */

@@ -1,6 +1,7 @@
 /* ---- requests: one field ----
-   A field of a request by its row in the tables: skipped by name, set, refused, or one that says nothing. Objects
-   inside of a request (Ollama's options) are walked in the same way. */
+   What is done with one field of a request, by its row in the tables: it is set, skipped by its name, refused, or has
+   a value that means nothing. Objects inside of a request (Ollama's options) are walked through in the same way. The
+   room calls peers/values.h for the value. */
 
 /* Does this value say nothing? */
 static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)

@@ -1,6 +1,7 @@
 /* ---- requests: llama-server's `samplers` ----
-   A list of names or a text of letters becomes our order. Names count in any case, with dashes or nothing for `_`, and
-   under their other names (temp, nucleus, typ); others are dropped, as llama-server drops them. */
+   A list of names or a text of letters becomes samp_params.order. Names count in upper or lower case, with `-` or
+   nothing in place of `_`, and under their other names (temp, nucleus, typ). Names that are unknown are dropped, as
+   llama-server drops them. */
 
 static SAMPI_COLD char sampi_ask_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c; }
 

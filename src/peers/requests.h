@@ -1,7 +1,7 @@
 /* ---- requests: a whole one ----
-   samp_settings_from: the program's defaults, then field after field, then what no row of a table can say: penalties
-   that look at different texts, sampling that is off, a seed that is none. The settings change only if all of it is
-   good. */
+   samp_settings_from: it begins with the program's defaults, sets one field after the other (peers/fields.h), then
+   does what no row of a table can say: penalties that look at different texts, sampling that is off, seeds that stand
+   for "none". The settings change only if all of the request is good. */
 
 /* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
    it, and at its place if it has one. */

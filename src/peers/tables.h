@@ -1,7 +1,9 @@
 /* =================================================================================================== >>peers
-   Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
-   our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
-   program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
+   Settings as other programs have them (SAMPLING_PEERS): the JSON of a request comes in, samp_settings go out
+   (samp_settings_from). Each program is a table of fields: a field's name, the member of samp_params that it becomes,
+   its default, its range, and what the program does with a value out of that range. The code that walks over a request
+   (peers/fields.h) knows no program. What no row of a table can say (penalties that look at different texts, sampling
+   that is off) peers/requests.h does afterwards.
 
    Read in llama.cpp v0.5.0 (tools/server/server-schema.cpp and server-common.cpp, common/sampling.cpp and common.h),
    Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API

@@ -1,7 +1,8 @@
 /* ---- requests: values ----
-   A number as the program would read it: as an integer, as a double, or as the low 32 bits of one; texts and booleans
-   where it takes these for numbers. Decimals are rounded exactly, so that 2.0000000000000003 is out of range where it
-   is there. */
+   A JSON value as the program at hand would read it: a number as an integer, as a double or as the low 32 bits of an
+   integer; a text or a boolean where the program takes it for a number; lists of biases and of texts. Decimals are
+   rounded exactly, so a value just outside a range (2.0000000000000003) is outside here too. The functions read nodes
+   of the document (text/) and write one member of the settings. */
 
 static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
 {

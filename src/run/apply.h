@@ -1,19 +1,21 @@
 /* =================================================================================================== >>apply
-   samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
-   there faster. One pass checks it and finds the maxima of its lines; then it is a dense row of >>fast ("the view" is
-   open), whose ids are indices in the array. The logits stay where they are, as a dtype of their own; but where a
-   sampler will ask for all of them they were copied in that pass. Samplers work on the row for as long as it tells what
-   their steps would make of the array; then the array is written in one pass (the view is closed), and the next sampler
-   opens it anew, or, where few or sorted candidates are left, goes step by step.
+   samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
+   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, by the
+   functions of rows/: it is a view. To open a view means: one pass checks the array and finds the maxima of its lines,
+   and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits stay where
+   they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means: one pass
+   writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it again, or,
+   where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes it,
+   run/arrays.h has its steps, run/walk.h the loop over a chain.
 
    While the view is open the array is as it was, and these hold:
      - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
        afterwards the row's tokens are all that are left;
-     - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
+     - p is that of the array. A sampler that writes another p closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
-   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
-   The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
+   Under MT19937 the row is one in llama.cpp's arithmetic (rows/llama_cpp/sums.h). What is left of it as an array takes
+   the array's place, and a step that the view declines begins, if it sorts, with a radix sort of all candidates. The
+   only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
 #define SAMPI_FEW 256 /* so many candidates go step by step */

@@ -1,6 +1,7 @@
-/* ---- samp_apply on long arrays: one sampler after the other ----
-   Which samplers can work on the view, whether they leave the array sorted, and one step of one sampler. What fits is
-   asked of a sampler's kind and of its settings; what does not fit closes the view. */
+/* ---- samp_apply: one sampler on a view ----
+   Three questions and one function. Does a sampler fit the view, by its kind and its settings? Who overwrites its p?
+   Does it leave the array sorted? sampi_view_step then applies one sampler to the open view, by its fast function of
+   rows/, and closes the view if it has to. */
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {

@@ -1,6 +1,7 @@
-/* ---- samp_apply on long arrays, in llama.cpp's arithmetic ----
-   The same walk under MT19937, with what llama.cpp does in order: its sums of doubles are those of its loops to the
-   bit, computed by tiles. sampi_view_walk, at the end, goes through a chain in either arithmetic. */
+/* ---- samp_apply: one sampler on a view, in llama.cpp's arithmetic ----
+   The same as run/arrays.h under MT19937. llama.cpp adds floats and doubles in the order of the array, and the result
+   depends on that order. These functions get the sums of its loops to the bit, but by tiles of 256 elements, which
+   takes less time. sampi_view_llama applies one sampler; what declines is sorted here, if its steps begin with that. */
 
 /* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
    for the first term half way between two sums, after which both are even. */

@@ -1,11 +1,11 @@
 /* =================================================================================================== >>batch
-   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each comes out. Rows have
-   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on; what a row
-   gives is what it would give alone.
+   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each goes out. Rows have
+   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on. A row gives
+   the token that it would give alone. The loop calls run/sample.h.
 
    The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
-   the row it is at. It may: a workspace holds nothing between two draws. So a batch of a thousand rows needs as many
-   workspaces as threads, and the memory that samp_reserve brought is used before any is allocated. */
+   the row it is at. That is right because a workspace holds nothing between two draws. So a batch of a thousand rows
+   needs as many workspaces as threads, and memory that samp_reserve has taken is used before any more is taken. */
 
 #define SAMPI_MAX_THREADS 256
 

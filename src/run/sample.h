@@ -1,7 +1,9 @@
 /* ================================================================================================== >>sample
-   samp_sample itself: logits come in, a token or a negative status goes out. The fast path is asked first; where it
-   declines, the array of all candidates goes through the samplers one by one, which is what defines the token. Either
-   way a draw is all or nothing: on an error the samplers' state is as before. */
+   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
+   (rows/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
+   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
+   or nothing: after an error the samplers' state is as before. The room also takes the memory of a draw
+   (samp_reserve). */
 
 /* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
 static size_t sampi_lay(size_t *size, size_t bytes)
@@ -14,7 +16,7 @@ static size_t sampi_lay(size_t *size, size_t bytes)
 /* Can the array be a view while w is used? */
 static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
 
-/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
      w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */

@@ -1,8 +1,9 @@
 /* ================================================================================================== >>verify
-   samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
-   and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
-   comes out. For the ratio test the draw itself is another one: sampi_draw asks s->draft for it (see >>selection), so
-   that what follows a draw, such as mirostat's mu, sees the token that was taken.
+   samp_verify, for speculative decoding: a draft's tokens come in with a row of logits for each and one more; the
+   tokens that are taken go out, and how many of the draft are among them. Both methods are one loop: sample a row, and
+   go on while the draft's token comes out. For the ratio test the draw itself is another one: sampi_draw
+   (samplers/draw.h) asks s->draft for it, so what follows a draw, such as mirostat's mu, sees the token that was
+   taken.
 
    The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
    before a row is sampled, and must be NULL in all of them when samp_verify returns. */

@@ -1,6 +1,7 @@
-/* ---- writing the array that a view was ----
-   The view's row becomes the array again in one pass over it: who is left, each with its logit, p if a sampler has set
-   it, sorted if the samplers would have. */
+/* ---- samp_apply: closing a view ----
+   A view's row comes in, and one pass writes the array: the candidates that are left, each with its logit, with p if a
+   sampler has set it, and sorted if the samplers would have sorted. The room has the radix sort for that, and walks
+   through the row by rows/pieces.h. */
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */

@@ -1,6 +1,11 @@
-/* ---- the end of a prefix ----
-   Functions of what all ranks know and of one logit: on which side of the end does it lie? They are monotone in the
-   distance, in doubles that are rounded the same way everywhere, so a rank can cut its slice by itself. */
+/* ---- shards: what a slice answers ----
+   One function for each question (LIST, SUMS, HIST, ...: shards/head.h). It reads the slice and what all ranks know,
+   and fills a parcel. The comment above each says what is sent, why the merge of all slices' answers is the answer of
+   the whole row, and what the ranks know afterwards. An empty slice gives the answer that changes nothing in a merge.
+
+   First come functions for the end of a prefix, which is looked for in ever smaller buckets: on which side of the end
+   does a logit lie? They are monotone in the distance from the maximum or the mean, in doubles that are rounded alike
+   on every machine, so each rank can cut its own slice. */
 
 /* RUNS are asked of the whole bucket that has the end. */
 static void sampi_end_unguessed(sampi_end *end)

@@ -1,6 +1,8 @@
-/* ---- a batch ----
-   begin, then message and take until no row asks any more. What one rank finds wrong before it begins is in its first
-   message, which has the same size whatever is wrong; then every rank leaves with the same status. */
+/* ---- shards: the public functions ----
+   samp_shard_begin, then samp_shard_message and samp_shard_take until no row asks any more; samp_sample_sharded does
+   all of it. The room writes and reads the heads of messages and walks over rows. What one rank finds wrong before it
+   begins is in its first message, which has the same size whatever is wrong; then every rank ends with the same
+   status. */
 
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
 {

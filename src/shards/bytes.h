@@ -1,6 +1,7 @@
 /* ---- shards: messages as bytes ----
-   The head of a message and its parcels, read and written where they stand; all little-endian. head.h lists the
-   members. */
+   Functions that read and write a message's head and its parcels (the records that a message is made of) where they
+   stand, little-endian. shards/head.h lists their members. sampi_next_of_message checks that a parcel fits the
+   message. */
 
 static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
 {

@@ -1,6 +1,7 @@
-/* ---- steps: cuts, and who draws ----
-   A truncation has its answer in the list, if it keeps no more than that holds, and all that is left of the row with
-   it. Else the slices are cut where the row is: a floor is a logit, an end by order is looked for. */
+/* ---- shards: the steps of truncations ----
+   top_k, top_p, typical, min_p, top_a and its kin, xtc, tail_free. If a truncation keeps no more than the list of
+   first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its slice where
+   the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 /* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
 static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,

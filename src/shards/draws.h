@@ -1,7 +1,7 @@
-/* ---- draws ----
-   SEGS, then DRAW: two rounds, of which the first is often asked for ahead, with what decides the last cut. It must
-   be of the same logits and the same maximum as if it had been asked for now; `drawer` and `draw_max` say what it is
-   of. */
+/* ---- shards: the steps that draw ----
+   dist, gumbel, mirostat, adaptive_p. A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS
+   is often asked for ahead, together with what decides the last cut. It must then be of the same logits and the same
+   maximum as if it were asked for now: `drawer` and `draw_max` say what it is of. */
 
 /* Draw from the logits of the member at work. 0: row->token is there. */
 static int sampi_shard_draw(sampi_shard_row *row, float max)

@@ -1,9 +1,10 @@
 /* ================================================================================================== >>shards
-   A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
-   on all ranks, the token and the chains of one machine.
+   A vocabulary in slices (SAMPLING_SHARDS): tensor parallelism leaves each rank with the logits of some tokens. Each
+   rank gives its slice of every row and the same chains; out come, on all ranks, the token and the chains that one
+   machine would have. This room says how, and has the kinds of parcels (what a message is made of).
 
-   A row is known in two ways. Its slice is a compact row of >>fast, which the rank alone has; samplers that change or
-   cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
+   A row is known in two ways. Its slice is a compact row (rows/row.h), which the rank alone has; samplers that change
+   or cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
    order. Each sampler asks for what it lacks of that; the questions of all rows make up a round: every rank answers for
    its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
    candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.

@@ -1,7 +1,7 @@
-/* ---- log-probabilities ----
-   Two rounds, when the token is known, for the row as given and for what was left to draw from. Where the array has
-   told the second, it is kept until the first is known: the chain accepts the token when nothing can fail any more.
-   */
+/* ---- shards: log-probabilities ----
+   Two more rounds, once the token is known: for the row as given and for what was left to draw from. The room has the
+   answers of a slice, what the merged ones tell, and the end of a row: only when all numbers are there does the chain
+   accept the token, so that nothing can fail afterwards. */
 
 /* -0 becomes +0; ids from `first` on. By blocks that compilers turn into vectors. */
 static SAMPI_HOT void sampi_number_slice(float *x, int32_t *id, size_t n, int32_t first)

@@ -1,6 +1,6 @@
-/* ---- memory ----
-   One block for all rows of a batch, kept for the next one: a row's slice, its list and its segments; then what rows
-   use in turn, as one is answered for after the other. */
+/* ---- shards: memory of a batch ----
+   One block for all rows of a batch, kept for the next one: a slice, a list and segments for each row, then room that
+   rows use in turn, as one is answered for after the other. */
 
 /* Does a chain have a sampler that may want all tokens listed? */
 static bool sampi_wants_all(const sampi_sampler *s)

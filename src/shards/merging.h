@@ -1,7 +1,8 @@
-/* ---- merging ----
-   Of two messages of one round the merge is the same in either order, and of more in any grouping: where two things
-   are equal in the order that counts, their bytes decide. Bytes from outside are looked at in full before they are
-   used; what is no message makes the merge a head with a status, which survives all further merges. */
+/* ---- shards: merging two messages ----
+   samp_shard_merge, which a reduction over all ranks calls. The result is the same in either order of two messages,
+   and in any grouping of more: where two entries are equal in the order that counts, their bytes decide. Bytes from
+   outside are checked in full before they are used. What is no message makes the merge a head with a status, which
+   stays through all further merges. The room knows messages alone, no row and no chain. */
 
 static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 

@@ -1,13 +1,13 @@
-/* ---- the end of a prefix, looked for ----
-   The k-th largest, or the quantile by mass, of numbers that are spread over ranks: by counting them in ever smaller
-   buckets (HIST), and at last one by one (RUNS). sampi_end holds how far it has come. The first buckets come along with
-   the list, by the distance from the maximum; the row's least logit, if it is known, makes them no wider than need be.
-   min_keep with a floor is the longer one of two prefixes: which it is, the buckets mostly tell (sampi_floor_side), and
-   then there is but one of them.
+/* ---- shards: the end of a prefix, looked for ----
+   top_k, top_p and typical keep the first tokens of an order. Where does that prefix end, when the row is spread over
+   ranks? The room counts tokens and masses in ever smaller buckets (HIST), and at last one by one (RUNS); sampi_end
+   says how far it has come. The first buckets come along with the list, by the distance from the maximum; the row's
+   least logit, if it is known, makes them no wider than need be. min_keep together with a floor is the longer one of
+   two prefixes: the buckets mostly tell which (sampi_floor_side), and then only that one is looked for.
 
    The first buckets also tell about where in one of them the end is to be expected. The values there (RUNS) are asked
-   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such a
-   guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
+   for with the next buckets: if the end is among them it is found a round earlier, and else the buckets lead on. Such
+   a guess decides nothing but what is asked. It is made of merged numbers, in doubles, so all ranks make the same. */
 
 static double sampi_hist_entry(const sampi_parcel *hist, uint32_t i, bool counts)
 {

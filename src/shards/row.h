@@ -1,6 +1,7 @@
-/* ---- shards: a row in slices ----
-   The record of one row: its slice, which this rank alone has, and what all ranks know alike: facts with a bit each
-   (row->has), the list of first candidates, the search for the end of a prefix. */
+/* ---- shards: the records of a row and of a rank ----
+   The record of one row: its slice of logits, which this rank alone has, and what all ranks know alike: known facts,
+   one bit each (row->has), the list of first candidates, the search for the end of a prefix. Behind it stands
+   samp_shard, which has all rows of a batch. */
 
 /* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
 typedef struct sampi_seg {

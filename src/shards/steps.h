@@ -1,7 +1,8 @@
-/* ---- steps: one sampler on a row ----
-   Each is called anew with every answer, until it is done with the row: what it lacks, it asks for (sampi_lacks) and
-   waits; with all that it needs it decides as its apply does, by the same functions, and cuts or changes its slice and
-   the list. Then it says which of the known facts still hold: what it forgets, the next one has to ask for again.
+/* ---- shards: one sampler on a row ----
+   The steps of samplers that change logits, and what all steps share. A step is called again with every answer until
+   it is done with the row. It asks for the facts that it lacks (sampi_lacks) and waits. With all that it needs it
+   decides as the sampler's apply does, by the same functions, and cuts or changes its slice and the list. Then it says
+   which facts still hold; the next step has to ask again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead

@@ -1,6 +1,7 @@
 /* ---- shards: what a merged answer tells ----
-   A parcel of a merged message becomes a fact of its row. All is checked first: order, bounds, that nothing exceeds the
-   maximum. So bytes that no rank has made are an error, and never an index out of range. */
+   A parcel of a merged message comes in and becomes a fact of its row (shards/row.h). All is checked first: order,
+   bounds, that nothing exceeds the maximum. Bytes that no rank has made are an error, and never an index out of range.
+   */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
 static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)

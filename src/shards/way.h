@@ -1,7 +1,8 @@
-/* ---- a row's way through its chain ----
-   Forward only, from one member to the next: a step that waits is where the row goes on with the next message. Every
-   rank takes the same way, and so has the same questions at the same time: that is all that keeps messages of one
-   size. */
+/* ---- shards: a row's way through its chain ----
+   Which step is next. A row goes forward only, from one member of its chain to the next; a step that waits is where
+   the row goes on with the next message. Every rank takes the same way, and so asks the same questions at the same
+   time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
+   array finish the row. */
 
 /* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
    -1: not to be done here. */
