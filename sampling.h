@@ -184,84 +184,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7082 samplers/draw.h                 16931 text/documents.h
-     262 api/config.h                     7134 samplers/gumbel.h               17007 grammar/head.h
-     292 api/types.h                      7194 samplers/mirostat.h             17041 grammar/tree.h
-     540 api/missing.h                    7294 samplers/adaptive_p.h           17843 grammar/finishing.h
-     554 api/sample.h                     7369 samplers/llama_cpp/head.h       18134 grammar/reading.h
-     641 api/chains.h                     7446 samplers/llama_cpp/truncation.h 18219 grammar/gbnf.h
-     890 api/samplers.h                   7586 samplers/llama_cpp/temperature.h 18511 grammar/regex.h
-    1143 api/gumbel.h                     7648 samplers/llama_cpp/selection.h  18908 grammar/grammars.h
-    1163 api/operator.h                   7789 samplers/infill.h               18970 grammar/vocabulary.h
-    1212 api/kv.h                         7872 config/describe.h               19438 grammar/triggers.h
-    1390 api/llama_cpp.h                  8053 config/params.h                 19763 grammar/matcher.h
-    1430 api/text_error.h                 8126 config/constructors.h           19993 grammar/derivatives.h
-    1446 api/grammar.h                    8337 config/from_params.h            20508 grammar/states.h
-    1607 api/shards.h                     8410 config/orders.h                 20663 grammar/items.h
-    1701 api/peers.h                      8642 config/numbers.h                20789 grammar/masks.h
-    1768 api/drafts.h                     8780 config/set.h                    20984 grammar/runs.h
-    1865 api/constraints.h                8930 config/tell.h                   21156 grammar/entries.h
-    2035 api/parts.h                      9063 config/settings.h               21527 grammar/accepting.h
-    2072 base/switches.h                  9175 life/rollback.h                 21863 grammar/waiting.h
-    2326 base/random.h                    9491 life/chain.h                    21989 grammar/history.h
-    2349 base/mt19937.h                   9772 life/members.h                  22115 grammar/room.h
-    2423 base/exact.h                     9887 life/update.h                   22415 grammar/sampler.h
-    2635 base/bits128.h                  10148 life/copy.h                     22677 grammar/hooks.h
-    2714 base/elements.h                 10341 rows/row.h                      22788 schema/head.h
-    2839 kernels/llama_cpp/contract.h    10619 rows/pieces.h                   22962 schema/errors.h
-    2887 kernels/contract.h              10714 rows/thresholds.h               23075 schema/collections.h
-    3007 kernels/scalar.h                10820 rows/compact.h                  23109 schema/references.h
-    3193 kernels/llama_cpp/scalar.h      11002 rows/sums.h                     23381 schema/strings.h
-    3214 kernels/sets.h                  11150 rows/changes.h                  23443 schema/numbers.h
-    3263 kernels/vectors.h               11235 rows/cuts.h                     23716 schema/sets.h
-    3381 kernels/avx512.h                11665 rows/typical.h                  23914 schema/formats.h
-    3465 kernels/avx2.h                  11977 rows/tail_free.h                24111 schema/scalars.h
-    3527 kernels/sse2.h                  12053 rows/selecting.h                24410 schema/goals.h
-    3544 kernels/neon.h                  12185 rows/mirostat.h                 24631 schema/alternatives.h
-    3566 kernels/wasm.h                  12266 rows/plan.h                     25109 schema/objects.h
-    3582 kernels/generic.h               12314 rows/logprobs.h                 25622 schema/arrays.h
-    3602 kernels/shared.h                12400 rows/finish.h                   25876 schema/whole.h
-    3726 kernels/passes.h                12429 rows/llama_cpp/sums.h           26051 peers/tables.h
-    4299 kernels/llama_cpp/passes.h      12748 rows/llama_cpp/samplers.h       26358 peers/values.h
-    4383 kernels/check.h                 13224 rows/llama_cpp/draw.h           26770 peers/llama_server.h
-    4407 kernels/dispatch.h              13327 rows/draw.h                     26839 peers/fields.h
-    4607 core/array.h                    13425 run/sample.h                    27000 peers/requests.h
-    4937 core/table.h                    13609 run/apply.h                     27124 shards/head.h
-    5197 core/windows.h                  13694 run/writing.h                   27245 shards/bytes.h
-    5289 constraints/record.h            13824 run/arrays.h                    27343 shards/merging.h
-    5324 rows/work.h                     13948 run/arrays_llama_cpp.h          27621 shards/row.h
-    5350 life/past.h                     14150 run/walk.h                      27738 shards/answers.h
-    5370 core/record.h                   14251 run/verify.h                    28293 shards/logprobs.h
-    5485 core/fields.h                   14341 run/batch.h                     28431 shards/told.h
-    5656 core/owners.h                   14493 life/state.h                    28570 shards/steps.h
-    5704 core/mt19937.h                  14585 life/state_fields.h             28767 shards/prefix.h
-    5761 core/no_mt19937.h               14685 life/state_kinds.h              29359 shards/cuts.h
-    5794 core/making.h                   14846 grammar/declared.h              29581 shards/draws.h
-    5924 core/streams.h                  14860 constraints/declared.h          29733 shards/way.h
-    5962 samplers/logit_bias.h           14881 core/kinds.h                    29878 shards/memory.h
-    6000 samplers/patch.h                14971 operator/weights.h              29955 shards/batch.h
-    6024 samplers/penalties.h            15059 operator/search.h               30389 drafts/head.h
-    6080 samplers/dry.h                  15198 operator/run.h                  30437 drafts/block.h
-    6414 samplers/top_n_sigma.h          15367 kv/cells.h                      30627 drafts/tree.h
-    6498 samplers/tail_free.h            15404 kv/making.h                     30761 drafts/relaxed.h
-    6574 samplers/typical_top_p.h        15630 kv/slot.h                       30844 constraints/automaton.h
-    6609 samplers/min_p.h                15769 kv/sequences.h                  30934 constraints/making.h
-    6622 samplers/top_a.h                15904 kv/data.h                       31150 constraints/sampler.h
-    6675 samplers/top_h_min_k.h          16028 kv/update.h                     31243 constraints/constructors.h
-    6745 samplers/xtc.h                  16154 kv/state.h                      31509 constraints/accepting.h
-    6781 samplers/temperature.h          16365 llama_cpp/functions.h           31751 constraints/drawing.h
-    6845 samplers/smoothing.h            16435 llama_cpp/object.h              31937 constraints/told.h
-    6898 samplers/drafted.h              16489 llama_cpp/vocabulary.h          31998 constraints/top_p_decay.h
-    6923 samplers/selection.h            16566 text/reading.h                  32054 constraints/accessors.h
-    6952 samplers/choose.h               16676 text/strings.h                  32093 base/restore.h
-    7015 samplers/ratio.h                16776 text/values.h                   32107 api/license.h
+       2 api/opening.h                    7116 samplers/draw.h                 16965 text/documents.h
+     262 api/config.h                     7168 samplers/gumbel.h               17041 grammar/head.h
+     293 api/types.h                      7228 samplers/mirostat.h             17075 grammar/tree.h
+     542 api/missing.h                    7328 samplers/adaptive_p.h           17877 grammar/finishing.h
+     556 api/sample.h                     7403 samplers/llama_cpp/head.h       18168 grammar/reading.h
+     645 api/chains.h                     7480 samplers/llama_cpp/truncation.h 18253 grammar/gbnf.h
+     897 api/samplers.h                   7620 samplers/llama_cpp/temperature.h 18545 grammar/regex.h
+    1152 api/gumbel.h                     7682 samplers/llama_cpp/selection.h  18942 grammar/grammars.h
+    1175 api/operator.h                   7823 samplers/infill.h               19004 grammar/vocabulary.h
+    1225 api/kv.h                         7906 config/describe.h               19472 grammar/triggers.h
+    1406 api/llama_cpp.h                  8087 config/params.h                 19797 grammar/matcher.h
+    1448 api/text_error.h                 8160 config/constructors.h           20027 grammar/derivatives.h
+    1465 api/grammar.h                    8371 config/from_params.h            20542 grammar/states.h
+    1629 api/shards.h                     8444 config/orders.h                 20697 grammar/items.h
+    1726 api/peers.h                      8676 config/numbers.h                20823 grammar/masks.h
+    1795 api/drafts.h                     8814 config/set.h                    21018 grammar/runs.h
+    1894 api/constraints.h                8964 config/tell.h                   21190 grammar/entries.h
+    2065 api/parts.h                      9097 config/settings.h               21561 grammar/accepting.h
+    2103 base/switches.h                  9209 life/rollback.h                 21897 grammar/waiting.h
+    2357 base/random.h                    9525 life/chain.h                    22023 grammar/history.h
+    2380 base/mt19937.h                   9806 life/members.h                  22149 grammar/room.h
+    2454 base/exact.h                     9921 life/update.h                   22449 grammar/sampler.h
+    2666 base/bits128.h                  10182 life/copy.h                     22711 grammar/hooks.h
+    2745 base/elements.h                 10375 rows/row.h                      22822 schema/head.h
+    2870 kernels/llama_cpp/contract.h    10653 rows/pieces.h                   22996 schema/errors.h
+    2918 kernels/contract.h              10748 rows/thresholds.h               23109 schema/collections.h
+    3038 kernels/scalar.h                10854 rows/compact.h                  23143 schema/references.h
+    3224 kernels/llama_cpp/scalar.h      11036 rows/sums.h                     23415 schema/strings.h
+    3245 kernels/sets.h                  11184 rows/changes.h                  23477 schema/numbers.h
+    3294 kernels/vectors.h               11269 rows/cuts.h                     23750 schema/sets.h
+    3412 kernels/avx512.h                11699 rows/typical.h                  23948 schema/formats.h
+    3496 kernels/avx2.h                  12011 rows/tail_free.h                24145 schema/scalars.h
+    3558 kernels/sse2.h                  12087 rows/selecting.h                24444 schema/goals.h
+    3575 kernels/neon.h                  12219 rows/mirostat.h                 24665 schema/alternatives.h
+    3597 kernels/wasm.h                  12300 rows/plan.h                     25143 schema/objects.h
+    3613 kernels/generic.h               12348 rows/logprobs.h                 25656 schema/arrays.h
+    3633 kernels/shared.h                12434 rows/finish.h                   25910 schema/whole.h
+    3757 kernels/passes.h                12463 rows/llama_cpp/sums.h           26085 peers/tables.h
+    4330 kernels/llama_cpp/passes.h      12782 rows/llama_cpp/samplers.h       26392 peers/values.h
+    4414 kernels/check.h                 13258 rows/llama_cpp/draw.h           26804 peers/llama_server.h
+    4438 kernels/dispatch.h              13361 rows/draw.h                     26873 peers/fields.h
+    4638 core/array.h                    13459 run/sample.h                    27034 peers/requests.h
+    4968 core/table.h                    13643 run/apply.h                     27158 shards/head.h
+    5228 core/windows.h                  13728 run/writing.h                   27279 shards/bytes.h
+    5320 constraints/record.h            13858 run/arrays.h                    27377 shards/merging.h
+    5357 rows/work.h                     13982 run/arrays_llama_cpp.h          27655 shards/row.h
+    5383 life/past.h                     14184 run/walk.h                      27772 shards/answers.h
+    5404 core/record.h                   14285 run/verify.h                    28327 shards/logprobs.h
+    5519 core/fields.h                   14375 run/batch.h                     28465 shards/told.h
+    5690 core/owners.h                   14527 life/state.h                    28604 shards/steps.h
+    5738 core/mt19937.h                  14619 life/state_fields.h             28801 shards/prefix.h
+    5795 core/no_mt19937.h               14719 life/state_kinds.h              29393 shards/cuts.h
+    5828 core/making.h                   14880 grammar/declared.h              29615 shards/draws.h
+    5958 core/streams.h                  14894 constraints/declared.h          29767 shards/way.h
+    5996 samplers/logit_bias.h           14915 core/kinds.h                    29912 shards/memory.h
+    6034 samplers/patch.h                15005 operator/weights.h              29989 shards/batch.h
+    6058 samplers/penalties.h            15093 operator/search.h               30423 drafts/head.h
+    6114 samplers/dry.h                  15232 operator/run.h                  30471 drafts/block.h
+    6448 samplers/top_n_sigma.h          15401 kv/cells.h                      30661 drafts/tree.h
+    6532 samplers/tail_free.h            15438 kv/making.h                     30795 drafts/relaxed.h
+    6608 samplers/typical_top_p.h        15664 kv/slot.h                       30878 constraints/automaton.h
+    6643 samplers/min_p.h                15803 kv/sequences.h                  30968 constraints/making.h
+    6656 samplers/top_a.h                15938 kv/data.h                       31184 constraints/sampler.h
+    6709 samplers/top_h_min_k.h          16062 kv/update.h                     31277 constraints/constructors.h
+    6779 samplers/xtc.h                  16188 kv/state.h                      31543 constraints/accepting.h
+    6815 samplers/temperature.h          16399 llama_cpp/functions.h           31785 constraints/drawing.h
+    6879 samplers/smoothing.h            16469 llama_cpp/object.h              31971 constraints/told.h
+    6932 samplers/drafted.h              16523 llama_cpp/vocabulary.h          32032 constraints/top_p_decay.h
+    6957 samplers/selection.h            16600 text/reading.h                  32088 constraints/accessors.h
+    6986 samplers/choose.h               16710 text/strings.h                  32127 base/restore.h
+    7049 samplers/ratio.h                16810 text/values.h                   32141 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
 /* ---- src/api/config.h ---- */
 /* ================================================================================================== >>config
-   The version, and what a public function is declared as. */
+   The version of the library, and the storage class of its public functions. The files in package/ take the version
+   from here. */
 
 #define SAMP_VERSION_MAJOR 1
 #define SAMP_VERSION_MINOR 0
@@ -291,7 +292,8 @@ extern "C" {
 
 /* ---- src/api/types.h ---- */
 /* =================================================================================================== >>types
-   What goes in and comes out. A struct that you fill may get members in a version to come: start from zero, or from
+   What goes in and comes out: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
+   the interface of a sampler. A struct that you fill may get members in a version to come: start from zero, or from
    the function that gives the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */
@@ -538,8 +540,8 @@ extern "C" {
 #endif
 
 /* ---- src/api/missing.h ---- */
-/* The functions of an optional part that was not asked for are declared all the same, where the compiler can be told to
-   refuse their use: its error then names the macro that is missing. */
+/* The error for a function whose optional part was not asked for. Such functions are declared all the same, where the
+   compiler can be told to refuse their use: its error then names the macro that is missing. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part)                                                                                           \
@@ -552,7 +554,9 @@ extern "C" {
 
 /* ===================================================================================================== >>api */
 /* ---- src/api/sample.h ---- */
-/* ---- 1. one call -------------------------------------------------------------------------------------------- */
+/* ---- 1. one call --------------------------------------------------------------------------------------------
+   From logits to a token: one row, a batch of rows, a draft. Also the memory of a draw, the texts of statuses, the
+   version and the instruction set in use. The samplers or chains are made by the functions of sections 2 and 3. */
 
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
@@ -639,7 +643,10 @@ SAMP_API int samp_error_text(int status, const char *field, char *buf, size_t si
 SAMP_API int samp_version(void);
 
 /* ---- src/api/chains.h ---- */
-/* ---- 2. chains ---------------------------------------------------------------------------------------------- */
+/* ---- 2. chains ----------------------------------------------------------------------------------------------
+   The usual chain from parameters, parameters by name (samp_settings), a vocabulary from a list, a chain put together
+   by hand; then what a sampler of any kind can be asked or told: its status, text, seed, position, accepted tokens,
+   counts, rollback and saved state. */
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
    samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of
@@ -888,7 +895,9 @@ SAMP_API void samp_perf_reset(samp_sampler *s);
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 
 /* ---- src/api/samplers.h ---- */
-/* ---- 3. samplers -------------------------------------------------------------------------------------------- */
+/* ---- 3. samplers --------------------------------------------------------------------------------------------
+   Functions for any sampler (samp_apply, samp_accept, samp_clone, ...), then one constructor for each kind, with its
+   contract: what it does, its formula and source, ties, ranges, what it leaves of the array. */
 
 /* samp_apply -- let one sampler work on an array of candidates.
      in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity; `sorted` is not believed (under
@@ -1141,6 +1150,9 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 #endif
 #if defined(SAMPLING_GUMBEL_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/gumbel.h ---- */
+/* ---- draws that couple (SAMPLING_GUMBEL) ----
+   One more constructor of section 3. Its sampler draws so that similar rows mostly get the same token. */
+
 /* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
    E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
    Gumbel-max trick: the token with the largest logit + Gumbel noise.
@@ -1161,7 +1173,8 @@ SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
 
 #ifndef SAMP_NO_OPERATOR
 /* ---- src/api/operator.h ---- */
-/* ---- 4. the operator ---------------------------------------------------------------------------------------- */
+/* ---- 4. the operator ----------------------------------------------------------------------------------------
+   samp_random_sample: one index from a row of logits and a random number, without samplers. */
 
 /* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
    and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */
@@ -1210,7 +1223,10 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 #endif
 #if defined(SAMPLING_KV_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/kv.h ---- */
-/* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
+/* ---- 5. sequences and their key-value cache (SAMPLING_KV) -----------------------------------------------------
+   Which cell of a key-value cache each token of each sequence has: forking, rolling back, sliding, a mask for
+   attention, and, where it is wanted, the buffers of keys and values too. The functions know positions and sequences,
+   no samplers. */
 
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {
@@ -1388,7 +1404,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #endif
 #if defined(SAMPLING_LLAMA_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/llama_cpp.h ---- */
-/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
+/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) ---------------------------------------------------------------
+   A chain draws from a llama_context, stands in a llama.cpp program as its sampler object, and gets a vocabulary from
+   a llama_vocab. */
 
 /* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
    For llama.cpp's very tokens set a chain to SAMP_RNG_MT19937. */
@@ -1428,7 +1446,8 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
 /* ---- src/api/text_error.h ---- */
-/* Why a text (a grammar's, a request's) was rejected. */
+/* Why and where a text (a grammar's, a request's) was rejected. The caller passes one; functions of grammars and of
+   peers fill it. */
 typedef struct samp_text_error {
     int status;          /* SAMP_OK if it is good */
     size_t line, column; /* from 1; columns are bytes */
@@ -1444,7 +1463,10 @@ typedef struct samp_text_error {
 #endif
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/grammar.h ---- */
-/* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
+/* ---- 7. grammars (SAMPLING_GRAMMAR) ---------------------------------------------------------------------------
+   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, or a regular
+   expression. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions tell its mask, and
+   what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
 
 /* What a grammar is written in. */
 typedef enum samp_grammar_kind {
@@ -1605,7 +1627,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #endif
 #if defined(SAMPLING_SHARDS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/shards.h ---- */
-/* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
+/* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) --------------------------------------------------------------
+   A row whose logits are spread over ranks, as tensor parallelism leaves them: each rank has a slice of the
+   vocabulary. samp_sample_sharded gives every rank the token of one machine. With samp_shard_begin, _message and _take
+   a caller sends the messages by itself. */
 
 /* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
    one batch at a time. */
@@ -1699,7 +1724,9 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #endif
 #if defined(SAMPLING_PEERS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/peers.h ---- */
-/* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
+/* ---- 10. settings as other programs have them (SAMPLING_PEERS) -------------------------------------------------
+   samp_settings_from: a request in the JSON of another program becomes settings, with that program's names, defaults
+   and ranges. */
 
 /* Whose requests samp_settings_from reads. */
 typedef enum samp_peer {
@@ -1766,7 +1793,9 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 #endif
 #if defined(SAMPLING_DRAFTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/drafts.h ---- */
-/* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
+/* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
+   samp_verify tests one draft by one method. Here: a draft judged as a whole, a draft that branches, a test that is
+   more lenient. */
 
 /* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
    is said. Samplers in the chain, grammars too, have accepted the tokens in `out` and no others. */
@@ -1863,7 +1892,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *s, const float *logits, size_
 #endif
 #if defined(SAMPLING_CONSTRAINTS_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/constraints.h ---- */
-/* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
+/* ---- 12. constraints (SAMPLING_CONSTRAINTS) -------------------------------------------------------------------
+   Bans of tokens, sequences and strings, biases, forced tokens, lengths, budgets of thinking, loop breakers. */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
    all samplers:
@@ -2033,7 +2063,8 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #endif /* SAMPLING_DECLARED */
 
 /* ---- src/api/parts.h ---- */
-/* Whoever asks for a part when the declarations have been read without it gets one error, not hundreds. */
+/* The error for a part that was asked for too late: its macro was defined after this header had been read without it.
+   The user gets one error, not hundreds. */
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
@@ -5287,10 +5318,12 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
 }
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/record.h ---- */
-/* ---- a constraint's settings and state ----
-   In the record of each sampler of this kind; what moves it: >>constraints. */
+/* ---- constraints: settings and state ----
+   The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
+   (constraints/constructors.h) set its numbers; an accepted token moves its state (constraints/accepting.h). Structs
+   alone, no function. */
 
-/* Ways to choose tokens (>>constraints). */
+/* Ways to choose tokens (constraints/drawing.h). */
 typedef enum sampi_limit_kind {
     SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
     SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */
@@ -5348,11 +5381,12 @@ typedef struct sampi_work {
 } sampi_work;
 
 /* ---- src/life/past.h ---- */
-/* ---- the record of accepted tokens ----
-   What a rollback is made from. Each sampler has it in its record; who fills it: >>rollback. */
+/* ---- rollback: the struct ----
+   What a sampler that is in no chain keeps of the tokens it has accepted last (sampi_past), in its record
+   (core/record.h). life/rollback.h fills it and goes back by it. */
 
 /* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
-   (>>rollback). Both arrays are one block. */
+   (life/rollback.h). Both arrays are one block. */
 typedef struct sampi_past {
     sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
     uint32_t *word;      /* [depth + 1 x width] */

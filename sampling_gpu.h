@@ -108,14 +108,14 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2060 gpu/done.h                       4266 gpu/shapes.h
-     134 gpu/api.h                        2184 gpu/prefix.h                     4461 gpu/device.h
-     249 gpu/switches.h                   2693 gpu/choosing.h                   4592 gpu/contexts.h
-     296 gpu/records.h                    2795 gpu/ending.h                     4752 gpu/steps.h
-     637 gpu/elements.h                   2943 gpu/samplers.h                   4848 gpu/where.h
-     906 gpu/passes.h                     3790 gpu/users.h                      5007 gpu/sending.h
-    1439 gpu/list.h                       3889 gpu/logprobs.h                   5279 gpu/batch.h
-    1836 gpu/left.h                       4044 gpu/advance.h                    5539 gpu/results.h
+       2 gpu/opening.h                    2075 gpu/done.h                       4292 gpu/shapes.h
+     134 gpu/api.h                        2200 gpu/prefix.h                     4489 gpu/device.h
+     250 gpu/switches.h                   2711 gpu/choosing.h                   4622 gpu/contexts.h
+     296 gpu/records.h                    2813 gpu/ending.h                     4783 gpu/steps.h
+     646 gpu/elements.h                   2963 gpu/samplers.h                   4879 gpu/where.h
+     917 gpu/passes.h                     3812 gpu/users.h                      5038 gpu/sending.h
+    1451 gpu/list.h                       3913 gpu/logprobs.h                   5311 gpu/batch.h
+    1850 gpu/left.h                       4069 gpu/advance.h                    5571 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -133,7 +133,8 @@ extern "C" {
 
 /* ---- src/gpu/api.h ---- */
 /* ===================================================================================================== >>api
-   In: a context made once, chains of sampling.h, logits on either side. Out: tokens, and chains that have moved on. */
+   The public functions of sampling_gpu.h. A context is made once; then each batch is one call: chains of sampling.h
+   and logits on either side come in, tokens go out, and the chains have moved on. */
 
 #ifndef SAMP_GPU_LIST
 #define SAMP_GPU_LIST 4096
@@ -248,11 +249,10 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 
 /* ---- src/gpu/switches.h ---- */
 /* ================================================================================================== >>switches
-   What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
-   tests. Out: SAMPI_OFFLOAD, the words in which kernels are written, and constants. The one thing to know: without
-   offloading the same functions are compiled for the host only, where SAMPI_LANES is a plain loop and everything that
-   speaks to the device compiler is nothing. Offloading is gcc's: clang's -fopenmp has its own rules, and other
-   compilers none. */
+   What the compiler can do, and the sizes that host and device agree on. _OPENMP, SAMP_GPU_LIST and the macros of the
+   tests come in; SAMPI_OFFLOAD, the macros that kernels are written in, and constants go out. The one thing to know:
+   only gcc offloads here. Without offloading the same functions are compiled for the host alone: SAMPI_LANES is then a
+   plain loop, and what speaks to the device's compiler is nothing. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
 #define SAMPI_OFFLOAD 1
@@ -295,15 +295,24 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 
 /* ---- src/gpu/records.h ---- */
 /* ================================================================================================== >>records
-   What lies in device memory: host and device read the same structs, and nothing here has a function. In: a batch, as
-   jobs (chains as steps), rules, ids and places, which the host writes. Out: a result per row. Between: the state of a
-   row, which only the team that finishes a pass last writes, and arrays that teams fill during a pass. The one thing to
-   know: pointers are all in the args, which are rows' arrays one behind the other; a row's part is found by its number,
-   and the number of a row on the device is that of its job, not that of the caller's row. */
+   The structs in device memory, which host and device both read; nothing here has a function. The host writes jobs,
+   rules, ids and places, and reads results. The others belong to the device:
+
+     job       a chain as a list of steps, one a sampler
+     rule      how the logit of one token changes (logit_bias, penalties, dry)
+     state     how far a row is, written only by the team that ends a pass
+     op        an operation: what a sampler did to all elements of a row; a pass does it again to each that it reads
+     item      a token of a list, the few tokens that are left of a row
+     part      what one team found in a pass
+     result    a row's token or status
+     args      pointers to all arrays
+
+   The one thing to know: the arrays lie row behind row, and a row's part of them is found by its number. The number of
+   a row on the device is that of its job, not that of the caller's row. */
 
 /* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
-   in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
-   in this list has no step, and the plan leaves it to the CPU. */
+   in gpu/samplers.h, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that
+   is not in this list has no step, and the plan leaves it to the CPU. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 #define SAMPI_GPU_DECAY_STEP(X) X(TOP_P_DECAY, top_p)
 #else
@@ -356,7 +365,7 @@ enum {
 #undef SAMPI_X
 };
 
-/* A sampler. Which of the parameters mean what, its fill function in >>steps says:
+/* A sampler. Which of the parameters mean what, its fill function in gpu/samplers.h says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
      top_k          k; share: are ties kept?
      top_n_sigma    a: how many standard deviations
@@ -445,7 +454,7 @@ typedef struct sampi_gpu_item {
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* What a pass finds. Each is a function of >>passes, and has its ending in sampi_gpu_advance. */
+/* What a pass finds. Each is a function of gpu/passes.h, and has its ending in sampi_gpu_advance. */
 enum {
     SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
     SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */
@@ -636,18 +645,20 @@ typedef struct sampi_gpu_args {
 
 /* ---- src/gpu/elements.h ---- */
 /* ================================================================================================== >>elements
-   One logit, one key, one operation. In: a row as the caller left it, with a mask and holes. Out: logits of a lane's
-   cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
-   (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
-   logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
-   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. Called by
-   the passes for whole cells, by the steps for single tokens, and by >>host for what a key holds. Nothing here writes
-   but through a pointer that it is given for that. */
+   One logit, one key, one operation. A row as the caller left it comes in, with a mask and with holes (tokens with
+   changed logits, kept beside the row); out come the logits of a lane's cell, and what operations have made of them. A
+   group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a warp, chosen so
+   that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so that one comparison
+   of integers is the order of tokens.
+
+   The one thing to know: the row itself is never written. A logit that is read is brought to the present by replaying
+   the operations. Passes call these functions for whole cells, steps for single tokens, the host (gpu/results.h) for
+   what a key holds. They write only through pointers that they are given for that. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
    compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
-   (>>steps); the probe of >>host counts without any. */
+   (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
@@ -905,14 +916,15 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
 
 /* ---- src/gpu/passes.h ---- */
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
-   which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
-   goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
-   are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
-   integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
-   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). Called by
-   sampi_gpu_team through sampi_gpu_walk, once per team and pass. Of the state only n_list is written here; all else of
-   it was written by the team that ended the pass before, and stays as it is until the next end. */
+   What all teams of a row do at once, each with its own groups: one function for each SAMPI_PASS_*. The row and its
+   state come in, and nobody changes them meanwhile. Out come one part a team, maxima of cells, items of the list,
+   buckets. A lane goes through its own cells and passes over those whose maximum says that they hold nothing of
+   interest; most are never read. sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the
+   state only n_list is written here.
+
+   The one thing to know: teams meet only in atomics whose order cannot be seen (counts, sums of integers, places in a
+   list whose order means nothing). Everything else belongs to one team until the last one adds the parts up and brings
+   in the changed tokens (gpu/advance.h). */
 
 /* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
    first one of split + 1: no group is left out, or has two teams. */
@@ -1010,7 +1022,7 @@ typedef struct sampi_gpu_pass {
 } sampi_gpu_pass;
 
 /* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
-   >>steps). */
+   gpu/choosing.h). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -1363,9 +1375,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the envelope's sum of each group. The draw (row_draw in >>steps) then finds a group by these sums, and makes
-   the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are still
-   those of an earlier draw. */
+/* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
+   makes the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are
+   still those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1438,19 +1450,21 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 
 /* ---- src/gpu/list.h ---- */
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a list. In: items, at most SAMP_GPU_LIST, in no order; the maximum of what is
-   left. Out: sums, prefixes, a chosen key; shorter or scaled lists. The idea: whatever needs an order is searched for
+   What one team does with the tokens of a list: at most SAMP_GPU_LIST items come in, in no order, with the maximum of
+   what is left; sums, prefixes, a chosen key, or a shorter or scaled list go out. What needs an order is searched for
    by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
-   they sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one
-   thing to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
-   list_end; list_weights for tail_free), and that no other function may use in between. All of it is called from
-   >>steps, by the one team that advances a row, when no other team is at work on that row: so plain writes do, and
-   lanes alone must be kept apart. Of the state these functions write n_list and buffer (list_keep) and n, z, s, low
-   (list_sums), nothing else. */
+   they sort them. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the list is
+   sorted.
+
+   The steps (gpu/left.h to gpu/advance.h) call this, in the one team that advances a row, while no other team works on
+   that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
+   buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
+   function fills for the next (list_codes for list_prefix and list_end; list_weights for tail_free), and that no
+   function may use in between. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
    list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
-   functions of >>steps get it, and what it points to is what they can write. */
+   functions of steps get it, and what it points to is what they can write. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1574,9 +1588,9 @@ static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *o
     }
 }
 
-/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free, and
-   mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays, and what fills up
-   lies behind it. */
+/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free,
+   top_h, min_k and mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays,
+   and what fills up lies behind it. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1835,15 +1849,16 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 
 /* ---- src/gpu/left.h ---- */
 /* ===================================================================================================== >>steps
-   Advancing a row: one sampler after the other. In: what a pass has found. Out: the next pass that is needed, or the
-   row's result. The idea: what a sampler needs to know it asks for (sampi_gpu_require_*); if a pass is needed for it,
-   the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
-   known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
-   called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
-   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. Only this
-   team writes the row's state, its changed tokens, its list and its scratch, until it raises the epoch (sampi_gpu_team,
-   at the end of the section); so nothing here is guarded against other teams, and atomics are for the lanes of this
-   one. */
+   Advancing a row, one sampler after the other: what a pass has found comes in; the next pass that is needed, or the
+   row's result, goes out. What a sampler needs to know it asks for (sampi_gpu_require_*). If that takes a pass, the
+   row waits, and the sampler is called again from its beginning when the answer is there. So all of these functions
+   return 1: known, or done; 0: a pass is needed, st->pass says which; or a negative status. This room has the
+   questions, gpu/done.h the changes, gpu/prefix.h to gpu/logprobs.h what uses both.
+
+   The one thing to know: a step may be called any number of times before it is done, so it asks for everything before
+   it changes anything, or it counts in st->phase how far it is. One team does all of this; the others wait for the
+   epoch, or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
+   epoch (gpu/advance.h); so nothing here is guarded against other teams, and atomics are for the lanes of this one. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
@@ -2058,10 +2073,11 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 }
 
 /* ---- src/gpu/done.h ---- */
-/* ---- what is done to them ----
-   Each tells two cases apart: of a row that is complete the list is changed; another one gets an operation, its changed
-   tokens get it at once, and what was known is kept as far as it still holds. Called by samplers that have asked all
-   they need: what a step does after such a change lies behind a phase, or is its end. */
+/* ---- what a step does to the tokens left ----
+   Removing tokens, and changing all logits. Of a row that is complete (all that is left is in the list) the list is
+   changed. Another row gets an operation, its changed tokens get that at once, and what was known is kept as far as it
+   still holds. A sampler calls these functions when it has asked all that it needs: what a step does after such a
+   change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
@@ -2138,9 +2154,9 @@ static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. Only
-   an export reads it, when sampi_gpu_fetch (>>host) makes the array that the CPU would have; and adaptive_p, for the
-   logits from before its map. */
+   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later.
+   Only an export reads it, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have; and
+   adaptive_p, for the logits from before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
@@ -2183,8 +2199,10 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
-   Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
-   All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
+   Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
+   with a given mass and count? They call sampi_gpu_require_prefix or sampi_gpu_keep_above; the rest serves these. The
+   search goes through a list where there is one, else through a sample of the row, else through histograms. All of it
+   writes st->search and scratch; the caller cuts. */
 
 /* ---- where a long prefix ends, by a sample ----
    A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
@@ -2691,10 +2709,10 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
 }
 
 /* ---- src/gpu/choosing.h ---- */
-/* ---- choosing ----
-   The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
-   own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
-   begun. */
+/* ---- the draw ----
+   sampi_gpu_draw, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass. It is
+   sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow from
+   seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
 /* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
    token that a draw has come upon, which is on no list. */
@@ -2794,8 +2812,9 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- src/gpu/ending.h ---- */
 /* ---- the end of a row ----
-   What is written here is what the host and the next batch see: the result, the caller's token, the job moved on, the
-   state back at zero. */
+   What the host and the next batch see: the result, the caller's token, the job moved on by the token (its rules too),
+   the state back at zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls sampi_gpu_finish.
+   */
 
 /* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
    finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
@@ -2850,10 +2869,11 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 
 /* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
    token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because a
-   lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once, from
-   where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its token;
-   sampi_gpu_follow (>>host) must come to the same side and numbers, or the host would send a job that doesn't fit. */
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because
+   a lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once,
+   from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
+   token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
+   doesn't fit. */
 static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -2942,14 +2962,16 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 
 /* ---- src/gpu/samplers.h ---- */
 /* ---- the samplers ----
-   A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
-   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same.
-   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS of >>records, for the team that advances the row, and
-   calls it again from its beginning after each pass that it has asked for. A step writes the state, the list and the
-   changed tokens; mirostat and adaptive_p also their record, which is what they have learnt. Returns are those of the
-   whole section. sampi_gpu_fill of >>host calls sampi_gpu_fill_* by the same list, on the host, when a chain is packed:
-   the record is zero but for kind, seed, stream and where its rules begin; they write parameters, or the kind of a
-   simpler step, and nothing else, least of all the sampler. */
+   Each sampler twice: its step on the device, and beside it the function (sampi_gpu_fill_*) by which the host writes
+   its parameters into the step's record. A step does to the tokens left what the sampler's apply (samplers/) does to
+   the array; the integers that decide are the same.
+
+   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS (gpu/records.h), in the team that advances the row, and
+   again from its beginning after each pass that it has asked for. A step writes the state, the list and the changed
+   tokens; mirostat and adaptive_p also their record, which is what they have learnt. It returns what all functions of
+   gpu/left.h return. sampi_gpu_fill (gpu/sending.h) calls sampi_gpu_fill_* by the same list when a chain is packed.
+   The record is zero then, but for kind, seed, stream and where its rules begin; a fill function writes parameters, or
+   the kind of a simpler step, and never the sampler. */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
@@ -3789,9 +3811,11 @@ static void sampi_gpu_fill_gumbel(sampi_gpu_step *step, const sampi_sampler *s) 
 
 /* ---- src/gpu/users.h ---- */
 /* ---- a user's sampler ----
-   The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
-   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
-   sampi_gpu_user is the step; the host's half is sampi_gpu_call_user (>>host). */
+   A row waits for the host. sampi_gpu_user is the step of a user's sampler that has an apply_gpu: the row stops, all
+   teams leave, since there is a result, and the kernel ends. The host calls the sampler (sampi_gpu_call_user in
+   gpu/batch.h), writes the new size into the row's state, takes the result back, and launches again; the row goes on
+   with an empty pass. sampi_gpu_export ends a row whose later samplers run on the CPU: the tokens left go to the host.
+   */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
@@ -3888,10 +3912,11 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
 
 /* ---- src/gpu/logprobs.h ---- */
 /* ---- log-probabilities ----
-   The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
-   chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
-   around a chain's own (sampi_gpu_pack_steps) if they are asked for: sampi_gpu_raw before all samplers,
-   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. */
+   The device leaves a basis for each row as given and as the chain left it: maximum, sum, the first keys, and the
+   chosen token's logit and rank. The host makes the numbers of it, by the CPU's functions (gpu/results.h). That takes
+   two steps, which the host puts around a chain's own if they are asked for: sampi_gpu_raw before all samplers,
+   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. The room ends with
+   sampi_gpu_run_step, which tells all steps apart. */
 
 /* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
    copy of the basis. */
@@ -4043,8 +4068,9 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 
 /* ---- src/gpu/advance.h ---- */
 /* ---- between passes ----
-   What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
-   found, advance calls them and then the steps, and team is what every team of a kernel runs. */
+   What the last team of a pass does, from its arrival to the next epoch. Three functions bring in what the pass has
+   found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
+   who waits for whom. */
 
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
@@ -4265,14 +4291,16 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
 
 /* ---- src/gpu/shapes.h ---- */
 /* ====================================================================================================== >>host
-   What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
-   The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
-   sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
-   a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
-   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. (Scratch of a
-   sampler is another matter: what sampi_stream and dry's list need is written while a chain is packed.)
-   samp_gpu_sample_batch, at the end, is the thread through the section: all but contexts and samp_gpu_plan is called
-   from there. One thread at a time is in a context, so nothing here is locked but launches, which contexts share. */
+   What the host does around the kernels. Chains and logits on either side come in; tokens, chains moved on and
+   statuses go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device
+   lacks is sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled.
+   samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
+   the host's structs and the layout of both blocks of memory.
+
+   The one thing to know: only sampi_gpu_commit_row changes a chain of the caller's, after all that can fail on the
+   device has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten.
+   (The scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One
+   thread at a time is in a context, so nothing is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
@@ -4460,7 +4488,9 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 
 /* ---- src/gpu/device.h ---- */
 /* ---- the device, through OpenMP ----
-   All that libgomp is asked for. In the other modes the same functions copy memory and call the kernels. */
+   How many devices there are, copies to and from them, launches, and two probes when a context is made. Without a
+   device the same functions copy memory and call the kernels as functions. No chain is known here. Memory is taken in
+   gpu/contexts.h. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -4591,8 +4621,9 @@ static void sampi_gpu_launch(samp_gpu *gpu)
 
 /* ---- src/gpu/contexts.h ---- */
 /* ---- contexts ----
-   Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
-   one by its address and serial number, and looks at it only while it is in the batch. */
+   samp_gpu_create and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
+   Later calls allocate nothing. The chains are the caller's: a slot of the context remembers one by its address and
+   serial number, and looks at it only while it is in the batch. */
 
 /* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
    from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
@@ -4750,10 +4781,10 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 }
 
 /* ---- src/gpu/steps.h ---- */
-/* ---- samplers and their steps ----
-   All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
-   array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
-   these functions, and knows no kinds. None of them changes a sampler but update_last. */
+/* ---- what the host knows of each kind ----
+   Which step a sampler becomes, what it does to the array, and what of its state comes back from the device. The rest
+   of the host asks these functions and knows no kinds. (Which rules a sampler makes says sampi_gpu_fill_rules in
+   gpu/sending.h.) Only sampi_gpu_update_last changes a sampler. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS
@@ -4847,9 +4878,9 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
 
 /* ---- src/gpu/where.h ---- */
 /* ---- where a chain runs ----
-   In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
-   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
-   here writes anything but the route, and nothing is sent: a plan is a route as text. */
+   A chain comes in; a route goes out, which says how many of its samplers run on the device, and why not the others.
+   samp_gpu_plan writes a route as text. A route is found anew for each row that is not kept on the device, and again
+   where a row goes on, so nothing of it must be remembered. Nothing is written but the route, and nothing is sent. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
@@ -5006,10 +5037,11 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 
 /* ---- src/gpu/sending.h ---- */
 /* ---- from a chain to steps ----
-   In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
-   is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
-   for; the slot remembers these three. Called by divide through pack, for a row whose chain the device has not got.
-   Written are the stage, the context's counts of rules and ids, and the slot. */
+   A chain and its route come in; a job in the stage goes out (the host's copy of what is sent), with its rules and ids
+   behind those of the jobs before. The device may keep what is packed, so it depends on nothing but the chain, the
+   vocabulary and the log-probabilities asked for; the context's slot remembers these three. sampi_gpu_divide
+   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts
+   of rules and ids, and the slot. */
 
 /* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
    token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
@@ -5277,11 +5309,11 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 }
 
 /* ---- src/gpu/batch.h ---- */
-/* ---- a batch ----
-   In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
-   that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
-   chain has changed that a failure would have to take back. Every batch has a number, by which the device tells its
-   results and marks from older ones. */
+/* ---- a batch on the device ----
+   Jobs in the stage come in, results go out. The copies take the time here, whatever their size: so there is one for
+   all that the device lacks, one for results, and those of logits only if they are the host's. Every batch has a
+   number, by which the device tells its results and marks from older ones. No chain has changed yet in a way that a
+   failure would have to undo. Rows that the device does not take are sampled by sampi_gpu_cpu_row. */
 
 /* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
    the CPU's rows as well as the copies. */
@@ -5538,8 +5570,9 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 
 /* ---- src/gpu/results.h ---- */
 /* ---- what comes back ----
-   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
-   end_job, for one job after the other, when nothing is left to do on the device but to read a list. */
+   Results, and for some rows the list, come in; tokens go out and chains have moved on, as samp_sample_batch would
+   have left them. sampi_gpu_end_job does it for one job after the other, when nothing is left to do on the device but
+   to read a list. The room ends with samp_gpu_sample_batch, which does a whole batch. */
 
 /* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)

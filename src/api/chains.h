@@ -1,4 +1,7 @@
-/* ---- 2. chains ---------------------------------------------------------------------------------------------- */
+/* ---- 2. chains ----------------------------------------------------------------------------------------------
+   The usual chain from parameters, parameters by name (samp_settings), a vocabulary from a list, a chain put together
+   by hand; then what a sampler of any kind can be asked or told: its status, text, seed, position, accepted tokens,
+   counts, rollback and saved state. */
 
 /* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0.
    samp_plain_params -- to begin with where other programs come from: nothing is cut, temp 1, and the order is that of

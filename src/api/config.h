@@ -1,5 +1,6 @@
 /* ================================================================================================== >>config
-   The version, and what a public function is declared as. */
+   The version of the library, and the storage class of its public functions. The files in package/ take the version
+   from here. */
 
 #define SAMP_VERSION_MAJOR 1
 #define SAMP_VERSION_MINOR 0

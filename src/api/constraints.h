@@ -1,4 +1,5 @@
-/* ---- 12. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
+/* ---- 12. constraints (SAMPLING_CONSTRAINTS) -------------------------------------------------------------------
+   Bans of tokens, sequences and strings, biases, forced tokens, lengths, budgets of thinking, loop breakers. */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
    all samplers:

@@ -1,4 +1,6 @@
-/* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ---------------------------------------------------------- */
+/* ---- 11. more ways to test a draft (SAMPLING_DRAFTS) ----------------------------------------------------------
+   samp_verify tests one draft by one method. Here: a draft judged as a whole, a draft that branches, a test that is
+   more lenient. */
 
 /* All three are samp_verify's kin: what stands there of p, q, the draft, errors and the state holds here, but for what
    is said. Samplers in the chain, grammars too, have accepted the tokens in `out` and no others. */

@@ -1,4 +1,7 @@
-/* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
+/* ---- 7. grammars (SAMPLING_GRAMMAR) ---------------------------------------------------------------------------
+   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, or a regular
+   expression. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions tell its mask, and
+   what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
 
 /* What a grammar is written in. */
 typedef enum samp_grammar_kind {

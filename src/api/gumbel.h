@@ -1,3 +1,6 @@
+/* ---- draws that couple (SAMPLING_GUMBEL) ----
+   One more constructor of section 3. Its sampler draws so that similar rows mostly get the same token. */
+
 /* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
    E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
    Gumbel-max trick: the token with the largest logit + Gumbel noise.

@@ -1,4 +1,7 @@
-/* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
+/* ---- 5. sequences and their key-value cache (SAMPLING_KV) -----------------------------------------------------
+   Which cell of a key-value cache each token of each sequence has: forking, rolling back, sliding, a mask for
+   attention, and, where it is wanted, the buffers of keys and values too. The functions know positions and sequences,
+   no samplers. */
 
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {

@@ -1,4 +1,6 @@
-/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
+/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) ---------------------------------------------------------------
+   A chain draws from a llama_context, stands in a llama.cpp program as its sampler object, and gets a vocabulary from
+   a llama_vocab. */
 
 /* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
    For llama.cpp's very tokens set a chain to SAMP_RNG_MT19937. */

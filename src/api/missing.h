@@ -1,5 +1,5 @@
-/* The functions of an optional part that was not asked for are declared all the same, where the compiler can be told to
-   refuse their use: its error then names the macro that is missing. */
+/* The error for a function whose optional part was not asked for. Such functions are declared all the same, where the
+   compiler can be told to refuse their use: its error then names the macro that is missing. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
 #define SAMP_MISSING(part)                                                                                           \

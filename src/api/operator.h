@@ -1,4 +1,5 @@
-/* ---- 4. the operator ---------------------------------------------------------------------------------------- */
+/* ---- 4. the operator ----------------------------------------------------------------------------------------
+   samp_random_sample: one index from a row of logits and a random number, without samplers. */
 
 /* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
    and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */

@@ -1,4 +1,6 @@
-/* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
+/* ---- 10. settings as other programs have them (SAMPLING_PEERS) -------------------------------------------------
+   samp_settings_from: a request in the JSON of another program becomes settings, with that program's names, defaults
+   and ranges. */
 
 /* Whose requests samp_settings_from reads. */
 typedef enum samp_peer {

@@ -1,4 +1,6 @@
-/* ---- 1. one call -------------------------------------------------------------------------------------------- */
+/* ---- 1. one call --------------------------------------------------------------------------------------------
+   From logits to a token: one row, a batch of rows, a draft. Also the memory of a draw, the texts of statuses, the
+   version and the instruction set in use. The samplers or chains are made by the functions of sections 2 and 3. */
 
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)

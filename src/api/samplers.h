@@ -1,4 +1,6 @@
-/* ---- 3. samplers -------------------------------------------------------------------------------------------- */
+/* ---- 3. samplers --------------------------------------------------------------------------------------------
+   Functions for any sampler (samp_apply, samp_accept, samp_clone, ...), then one constructor for each kind, with its
+   contract: what it does, its formula and source, ties, ranges, what it leaves of the array. */
 
 /* samp_apply -- let one sampler work on an array of candidates.
      in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity; `sorted` is not believed (under

@@ -1,4 +1,7 @@
-/* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
+/* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) --------------------------------------------------------------
+   A row whose logits are spread over ranks, as tensor parallelism leaves them: each rank has a slice of the
+   vocabulary. samp_sample_sharded gives every rank the token of one machine. With samp_shard_begin, _message and _take
+   a caller sends the messages by itself. */
 
 /* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
    one batch at a time. */

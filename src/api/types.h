@@ -1,5 +1,6 @@
 /* =================================================================================================== >>types
-   What goes in and comes out. A struct that you fill may get members in a version to come: start from zero, or from
+   What goes in and comes out: tokens, arrays of candidates, statuses, parameters, rows of logits, a vocabulary, and
+   the interface of a sampler. A struct that you fill may get members in a version to come: start from zero, or from
    the function that gives the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */

@@ -1,7 +1,9 @@
-/* ---- a constraint's settings and state ----
-   In the record of each sampler of this kind; what moves it: >>constraints. */
+/* ---- constraints: settings and state ----
+   The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
+   (constraints/constructors.h) set its numbers; an accepted token moves its state (constraints/accepting.h). Structs
+   alone, no function. */
 
-/* Ways to choose tokens (>>constraints). */
+/* Ways to choose tokens (constraints/drawing.h). */
 typedef enum sampi_limit_kind {
     SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
     SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */

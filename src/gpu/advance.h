@@ -1,6 +1,7 @@
 /* ---- between passes ----
-   What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
-   found, advance calls them and then the steps, and team is what every team of a kernel runs. */
+   What the last team of a pass does, from its arrival to the next epoch. Three functions bring in what the pass has
+   found; sampi_gpu_advance calls them and then the steps; sampi_gpu_team is what every team of a kernel runs, and says
+   who waits for whom. */
 
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
    the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.

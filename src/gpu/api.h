@@ -1,5 +1,6 @@
 /* ===================================================================================================== >>api
-   In: a context made once, chains of sampling.h, logits on either side. Out: tokens, and chains that have moved on. */
+   The public functions of sampling_gpu.h. A context is made once; then each batch is one call: chains of sampling.h
+   and logits on either side come in, tokens go out, and the chains have moved on. */
 
 #ifndef SAMP_GPU_LIST
 #define SAMP_GPU_LIST 4096

@@ -1,8 +1,8 @@
-/* ---- a batch ----
-   In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
-   that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
-   chain has changed that a failure would have to take back. Every batch has a number, by which the device tells its
-   results and marks from older ones. */
+/* ---- a batch on the device ----
+   Jobs in the stage come in, results go out. The copies take the time here, whatever their size: so there is one for
+   all that the device lacks, one for results, and those of logits only if they are the host's. Every batch has a
+   number, by which the device tells its results and marks from older ones. No chain has changed yet in a way that a
+   failure would have to undo. Rows that the device does not take are sampled by sampi_gpu_cpu_row. */
 
 /* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
    the CPU's rows as well as the copies. */

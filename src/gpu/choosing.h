@@ -1,7 +1,7 @@
-/* ---- choosing ----
-   The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
-   own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
-   begun. */
+/* ---- the draw ----
+   sampi_gpu_draw, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass. It is
+   sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow from
+   seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
 /* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
    token that a draw has come upon, which is on no list. */

@@ -1,6 +1,7 @@
 /* ---- contexts ----
-   Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
-   one by its address and serial number, and looks at it only while it is in the batch. */
+   samp_gpu_create and samp_gpu_free: a config comes in, a context comes out, with all of its memory on both sides.
+   Later calls allocate nothing. The chains are the caller's: a slot of the context remembers one by its address and
+   serial number, and looks at it only while it is in the batch. */
 
 /* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
    from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */

@@ -1,5 +1,7 @@
 /* ---- the device, through OpenMP ----
-   All that libgomp is asked for. In the other modes the same functions copy memory and call the kernels. */
+   How many devices there are, copies to and from them, launches, and two probes when a context is made. Without a
+   device the same functions copy memory and call the kernels as functions. No chain is known here. Memory is taken in
+   gpu/contexts.h. */
 
 SAMP_API int samp_gpu_available(void)
 {

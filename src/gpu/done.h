@@ -1,7 +1,8 @@
-/* ---- what is done to them ----
-   Each tells two cases apart: of a row that is complete the list is changed; another one gets an operation, its changed
-   tokens get it at once, and what was known is kept as far as it still holds. Called by samplers that have asked all
-   they need: what a step does after such a change lies behind a phase, or is its end. */
+/* ---- what a step does to the tokens left ----
+   Removing tokens, and changing all logits. Of a row that is complete (all that is left is in the list) the list is
+   changed. Another row gets an operation, its changed tokens get that at once, and what was known is kept as far as it
+   still holds. A sampler calls these functions when it has asked all that it needs: what a step does after such a
+   change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
@@ -78,9 +79,9 @@ static void sampi_gpu_change_all(const sampi_gpu_here *h, const sampi_gpu_op *op
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. Only
-   an export reads it, when sampi_gpu_fetch (>>host) makes the array that the CPU would have; and adaptive_p, for the
-   logits from before its map. */
+   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later.
+   Only an export reads it, when sampi_gpu_fetch (gpu/results.h) makes the array that the CPU would have; and
+   adaptive_p, for the logits from before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;

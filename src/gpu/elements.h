@@ -1,16 +1,18 @@
 /* ================================================================================================== >>elements
-   One logit, one key, one operation. In: a row as the caller left it, with a mask and holes. Out: logits of a lane's
-   cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
-   (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
-   logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
-   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. Called by
-   the passes for whole cells, by the steps for single tokens, and by >>host for what a key holds. Nothing here writes
-   but through a pointer that it is given for that. */
+   One logit, one key, one operation. A row as the caller left it comes in, with a mask and with holes (tokens with
+   changed logits, kept beside the row); out come the logits of a lane's cell, and what operations have made of them. A
+   group is 1024 elements of a row. A cell is the 32 elements of a group that belong to one lane of a warp, chosen so
+   that neighbouring lanes read neighbouring words. A key is a token in 64 bits, logit above id, so that one comparison
+   of integers is the order of tokens.
+
+   The one thing to know: the row itself is never written. A logit that is read is brought to the present by replaying
+   the operations. Passes call these functions for whole cells, steps for single tokens, the host (gpu/results.h) for
+   what a key holds. They write only through pointers that they are given for that. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
    compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
-   (>>steps); the probe of >>host counts without any. */
+   (gpu/advance.h); the probe of gpu/device.h counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }

@@ -1,6 +1,7 @@
 /* ---- the end of a row ----
-   What is written here is what the host and the next batch see: the result, the caller's token, the job moved on, the
-   state back at zero. */
+   What the host and the next batch see: the result, the caller's token, the job moved on by the token (its rules too),
+   the state back at zero. The last sampler calls sampi_gpu_choose; everything that ends a row calls sampi_gpu_finish.
+   */
 
 /* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
    finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
@@ -55,10 +56,11 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 
 /* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
    token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because a
-   lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once, from
-   where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its token;
-   sampi_gpu_follow (>>host) must come to the same side and numbers, or the host would send a job that doesn't fit. */
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because
+   a lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once,
+   from where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its
+   token; sampi_gpu_follow (gpu/results.h) must come to the same side and numbers, or the host would send a job that
+   doesn't fit. */
 static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;

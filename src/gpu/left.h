@@ -1,13 +1,14 @@
 /* ===================================================================================================== >>steps
-   Advancing a row: one sampler after the other. In: what a pass has found. Out: the next pass that is needed, or the
-   row's result. The idea: what a sampler needs to know it asks for (sampi_gpu_require_*); if a pass is needed for it,
-   the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
-   known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
-   called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
-   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. Only this
-   team writes the row's state, its changed tokens, its list and its scratch, until it raises the epoch (sampi_gpu_team,
-   at the end of the section); so nothing here is guarded against other teams, and atomics are for the lanes of this
-   one. */
+   Advancing a row, one sampler after the other: what a pass has found comes in; the next pass that is needed, or the
+   row's result, goes out. What a sampler needs to know it asks for (sampi_gpu_require_*). If that takes a pass, the
+   row waits, and the sampler is called again from its beginning when the answer is there. So all of these functions
+   return 1: known, or done; 0: a pass is needed, st->pass says which; or a negative status. This room has the
+   questions, gpu/done.h the changes, gpu/prefix.h to gpu/logprobs.h what uses both.
+
+   The one thing to know: a step may be called any number of times before it is done, so it asks for everything before
+   it changes anything, or it counts in st->phase how far it is. One team does all of this; the others wait for the
+   epoch, or have ended. Only this team writes the row's state, changed tokens, list and scratch, until it raises the
+   epoch (gpu/advance.h); so nothing here is guarded against other teams, and atomics are for the lanes of this one. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */

@@ -1,17 +1,19 @@
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a list. In: items, at most SAMP_GPU_LIST, in no order; the maximum of what is
-   left. Out: sums, prefixes, a chosen key; shorter or scaled lists. The idea: whatever needs an order is searched for
+   What one team does with the tokens of a list: at most SAMP_GPU_LIST items come in, in no order, with the maximum of
+   what is left; sums, prefixes, a chosen key, or a shorter or scaled list go out. What needs an order is searched for
    by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
-   they sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one
-   thing to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
-   list_end; list_weights for tail_free), and that no other function may use in between. All of it is called from
-   >>steps, by the one team that advances a row, when no other team is at work on that row: so plain writes do, and
-   lanes alone must be kept apart. Of the state these functions write n_list and buffer (list_keep) and n, z, s, low
-   (list_sums), nothing else. */
+   they sort them. Only tail_free, top_h, min_k and mirostat's estimate look at neighbours; for these the list is
+   sorted.
+
+   The steps (gpu/left.h to gpu/advance.h) call this, in the one team that advances a row, while no other team works on
+   that row: so plain writes do, and only lanes must be kept apart. Of the state these functions write n_list and
+   buffer (list_keep) and n, z, s, low (list_sums). The one thing to know: `wide` and `code` are scratch that one
+   function fills for the next (list_codes for list_prefix and list_end; list_weights for tail_free), and that no
+   function may use in between. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
    list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
-   functions of >>steps get it, and what it points to is what they can write. */
+   functions of steps get it, and what it points to is what they can write. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -135,9 +137,9 @@ static void sampi_gpu_list_change(const sampi_gpu_here *h, const sampi_gpu_op *o
     }
 }
 
-/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free, and
-   mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays, and what fills up
-   lies behind it. */
+/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free,
+   top_h, min_k and mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays,
+   and what fills up lies behind it. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);

@@ -1,8 +1,9 @@
 /* ---- log-probabilities ----
-   The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
-   chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
-   around a chain's own (sampi_gpu_pack_steps) if they are asked for: sampi_gpu_raw before all samplers,
-   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. */
+   The device leaves a basis for each row as given and as the chain left it: maximum, sum, the first keys, and the
+   chosen token's logit and rank. The host makes the numbers of it, by the CPU's functions (gpu/results.h). That takes
+   two steps, which the host puts around a chain's own if they are asked for: sampi_gpu_raw before all samplers,
+   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. The room ends with
+   sampi_gpu_run_step, which tells all steps apart. */
 
 /* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
    copy of the basis. */

@@ -1,12 +1,13 @@
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
-   which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
-   goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
-   are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
-   integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
-   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). Called by
-   sampi_gpu_team through sampi_gpu_walk, once per team and pass. Of the state only n_list is written here; all else of
-   it was written by the team that ended the pass before, and stays as it is until the next end. */
+   What all teams of a row do at once, each with its own groups: one function for each SAMPI_PASS_*. The row and its
+   state come in, and nobody changes them meanwhile. Out come one part a team, maxima of cells, items of the list,
+   buckets. A lane goes through its own cells and passes over those whose maximum says that they hold nothing of
+   interest; most are never read. sampi_gpu_team (gpu/advance.h) calls sampi_gpu_walk once per team and pass. Of the
+   state only n_list is written here.
+
+   The one thing to know: teams meet only in atomics whose order cannot be seen (counts, sums of integers, places in a
+   list whose order means nothing). Everything else belongs to one team until the last one adds the parts up and brings
+   in the changed tokens (gpu/advance.h). */
 
 /* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
    first one of split + 1: no group is left out, or has two teams. */
@@ -104,7 +105,7 @@ typedef struct sampi_gpu_pass {
 } sampi_gpu_pass;
 
 /* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
-   >>steps). */
+   gpu/choosing.h). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -457,9 +458,9 @@ static sampi_race sampi_gpu_race_of(const sampi_gpu_step *step, uint64_t positio
 }
 #endif
 
-/* DRAW: the envelope's sum of each group. The draw (row_draw in >>steps) then finds a group by these sums, and makes
-   the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are still
-   those of an earlier draw. */
+/* DRAW: the envelope's sum of each group. The draw (row_draw in gpu/choosing.h) then finds a group by these sums, and
+   makes the envelopes of that group's elements again. Groups in which nothing is left are written too: their sums are
+   still those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);

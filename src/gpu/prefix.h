@@ -1,6 +1,8 @@
 /* ---- the end of a prefix ----
-   Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
-   All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
+   Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
+   with a given mass and count? They call sampi_gpu_require_prefix or sampi_gpu_keep_above; the rest serves these. The
+   search goes through a list where there is one, else through a sample of the row, else through histograms. All of it
+   writes st->search and scratch; the caller cuts. */
 
 /* ---- where a long prefix ends, by a sample ----
    A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells

@@ -1,13 +1,22 @@
 /* ================================================================================================== >>records
-   What lies in device memory: host and device read the same structs, and nothing here has a function. In: a batch, as
-   jobs (chains as steps), rules, ids and places, which the host writes. Out: a result per row. Between: the state of a
-   row, which only the team that finishes a pass last writes, and arrays that teams fill during a pass. The one thing to
-   know: pointers are all in the args, which are rows' arrays one behind the other; a row's part is found by its number,
-   and the number of a row on the device is that of its job, not that of the caller's row. */
+   The structs in device memory, which host and device both read; nothing here has a function. The host writes jobs,
+   rules, ids and places, and reads results. The others belong to the device:
+
+     job       a chain as a list of steps, one a sampler
+     rule      how the logit of one token changes (logit_bias, penalties, dry)
+     state     how far a row is, written only by the team that ends a pass
+     op        an operation: what a sampler did to all elements of a row; a pass does it again to each that it reads
+     item      a token of a list, the few tokens that are left of a row
+     part      what one team found in a pass
+     result    a row's token or status
+     args      pointers to all arrays
+
+   The one thing to know: the arrays lie row behind row, and a row's part of them is found by its number. The number of
+   a row on the device is that of its job, not that of the caller's row. */
 
 /* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
-   in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
-   in this list has no step, and the plan leaves it to the CPU. */
+   in gpu/samplers.h, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that
+   is not in this list has no step, and the plan leaves it to the CPU. */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 #define SAMPI_GPU_DECAY_STEP(X) X(TOP_P_DECAY, top_p)
 #else
@@ -60,7 +69,7 @@ enum {
 #undef SAMPI_X
 };
 
-/* A sampler. Which of the parameters mean what, its fill function in >>steps says:
+/* A sampler. Which of the parameters mean what, its fill function in gpu/samplers.h says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
      top_k          k; share: are ties kept?
      top_n_sigma    a: how many standard deviations
@@ -149,7 +158,7 @@ typedef struct sampi_gpu_item {
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* What a pass finds. Each is a function of >>passes, and has its ending in sampi_gpu_advance. */
+/* What a pass finds. Each is a function of gpu/passes.h, and has its ending in sampi_gpu_advance. */
 enum {
     SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
     SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */

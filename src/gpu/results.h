@@ -1,6 +1,7 @@
 /* ---- what comes back ----
-   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
-   end_job, for one job after the other, when nothing is left to do on the device but to read a list. */
+   Results, and for some rows the list, come in; tokens go out and chains have moved on, as samp_sample_batch would
+   have left them. sampi_gpu_end_job does it for one job after the other, when nothing is left to do on the device but
+   to read a list. The room ends with samp_gpu_sample_batch, which does a whole batch. */
 
 /* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)

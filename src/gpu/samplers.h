@@ -1,12 +1,14 @@
 /* ---- the samplers ----
-   A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
-   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same.
-   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS of >>records, for the team that advances the row, and
-   calls it again from its beginning after each pass that it has asked for. A step writes the state, the list and the
-   changed tokens; mirostat and adaptive_p also their record, which is what they have learnt. Returns are those of the
-   whole section. sampi_gpu_fill of >>host calls sampi_gpu_fill_* by the same list, on the host, when a chain is packed:
-   the record is zero but for kind, seed, stream and where its rules begin; they write parameters, or the kind of a
-   simpler step, and nothing else, least of all the sampler. */
+   Each sampler twice: its step on the device, and beside it the function (sampi_gpu_fill_*) by which the host writes
+   its parameters into the step's record. A step does to the tokens left what the sampler's apply (samplers/) does to
+   the array; the integers that decide are the same.
+
+   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS (gpu/records.h), in the team that advances the row, and
+   again from its beginning after each pass that it has asked for. A step writes the state, the list and the changed
+   tokens; mirostat and adaptive_p also their record, which is what they have learnt. It returns what all functions of
+   gpu/left.h return. sampi_gpu_fill (gpu/sending.h) calls sampi_gpu_fill_* by the same list when a chain is packed.
+   The record is zero then, but for kind, seed, stream and where its rules begin; a fill function writes parameters, or
+   the kind of a simpler step, and never the sampler. */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */

@@ -1,8 +1,9 @@
 /* ---- from a chain to steps ----
-   In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
-   is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
-   for; the slot remembers these three. Called by divide through pack, for a row whose chain the device has not got.
-   Written are the stage, the context's counts of rules and ids, and the slot. */
+   A chain and its route come in; a job in the stage goes out (the host's copy of what is sent), with its rules and ids
+   behind those of the jobs before. The device may keep what is packed, so it depends on nothing but the chain, the
+   vocabulary and the log-probabilities asked for; the context's slot remembers these three. sampi_gpu_divide
+   (gpu/results.h) calls it for a row whose chain the device does not have. It writes the stage, the context's counts
+   of rules and ids, and the slot. */
 
 /* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
    token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on

@@ -1,12 +1,14 @@
 /* ====================================================================================================== >>host
-   What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
-   The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
-   sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
-   a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
-   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. (Scratch of a
-   sampler is another matter: what sampi_stream and dry's list need is written while a chain is packed.)
-   samp_gpu_sample_batch, at the end, is the thread through the section: all but contexts and samp_gpu_plan is called
-   from there. One thread at a time is in a context, so nothing here is locked but launches, which contexts share. */
+   What the host does around the kernels. Chains and logits on either side come in; tokens, chains moved on and
+   statuses go out. A batch is divided into jobs for the device and rows for the CPU. Of a job only what the device
+   lacks is sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled.
+   samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
+   the host's structs and the layout of both blocks of memory.
+
+   The one thing to know: only sampi_gpu_commit_row changes a chain of the caller's, after all that can fail on the
+   device has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten.
+   (The scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One
+   thread at a time is in a context, so nothing is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 

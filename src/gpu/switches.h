@@ -1,9 +1,8 @@
 /* ================================================================================================== >>switches
-   What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
-   tests. Out: SAMPI_OFFLOAD, the words in which kernels are written, and constants. The one thing to know: without
-   offloading the same functions are compiled for the host only, where SAMPI_LANES is a plain loop and everything that
-   speaks to the device compiler is nothing. Offloading is gcc's: clang's -fopenmp has its own rules, and other
-   compilers none. */
+   What the compiler can do, and the sizes that host and device agree on. _OPENMP, SAMP_GPU_LIST and the macros of the
+   tests come in; SAMPI_OFFLOAD, the macros that kernels are written in, and constants go out. The one thing to know:
+   only gcc offloads here. Without offloading the same functions are compiled for the host alone: SAMPI_LANES is then a
+   plain loop, and what speaks to the device's compiler is nothing. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
 #define SAMPI_OFFLOAD 1

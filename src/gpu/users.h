@@ -1,7 +1,9 @@
 /* ---- a user's sampler ----
-   The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
-   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
-   sampi_gpu_user is the step; the host's half is sampi_gpu_call_user (>>host). */
+   A row waits for the host. sampi_gpu_user is the step of a user's sampler that has an apply_gpu: the row stops, all
+   teams leave, since there is a result, and the kernel ends. The host calls the sampler (sampi_gpu_call_user in
+   gpu/batch.h), writes the new size into the row's state, takes the result back, and launches again; the row goes on
+   with an empty pass. sampi_gpu_export ends a row whose later samplers run on the CPU: the tokens left go to the host.
+   */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */

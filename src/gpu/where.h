@@ -1,7 +1,7 @@
 /* ---- where a chain runs ----
-   In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
-   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
-   here writes anything but the route, and nothing is sent: a plan is a route as text. */
+   A chain comes in; a route goes out, which says how many of its samplers run on the device, and why not the others.
+   samp_gpu_plan writes a route as text. A route is found anew for each row that is not kept on the device, and again
+   where a row goes on, so nothing of it must be remembered. Nothing is written but the route, and nothing is sent. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 

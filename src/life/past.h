@@ -1,8 +1,9 @@
-/* ---- the record of accepted tokens ----
-   What a rollback is made from. Each sampler has it in its record; who fills it: >>rollback. */
+/* ---- rollback: the struct ----
+   What a sampler that is in no chain keeps of the tokens it has accepted last (sampi_past), in its record
+   (core/record.h). life/rollback.h fills it and goes back by it. */
 
 /* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
-   (>>rollback). Both arrays are one block. */
+   (life/rollback.h). Both arrays are one block. */
 typedef struct sampi_past {
     sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
     uint32_t *word;      /* [depth + 1 x width] */
