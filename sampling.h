@@ -204,51 +204,51 @@
     2065 api/parts.h                      9097 config/settings.h               21561 grammar/accepting.h
     2103 base/switches.h                  9209 life/rollback.h                 21897 grammar/waiting.h
     2357 base/random.h                    9525 life/chain.h                    22023 grammar/history.h
-    2380 base/mt19937.h                   9806 life/members.h                  22149 grammar/room.h
-    2454 base/exact.h                     9921 life/update.h                   22449 grammar/sampler.h
-    2666 base/bits128.h                  10182 life/copy.h                     22711 grammar/hooks.h
-    2745 base/elements.h                 10375 rows/row.h                      22822 schema/head.h
-    2870 kernels/llama_cpp/contract.h    10653 rows/pieces.h                   22996 schema/errors.h
-    2918 kernels/contract.h              10748 rows/thresholds.h               23109 schema/collections.h
-    3038 kernels/scalar.h                10854 rows/compact.h                  23143 schema/references.h
-    3224 kernels/llama_cpp/scalar.h      11036 rows/sums.h                     23415 schema/strings.h
-    3245 kernels/sets.h                  11184 rows/changes.h                  23477 schema/numbers.h
-    3294 kernels/vectors.h               11269 rows/cuts.h                     23750 schema/sets.h
-    3412 kernels/avx512.h                11699 rows/typical.h                  23948 schema/formats.h
-    3496 kernels/avx2.h                  12011 rows/tail_free.h                24145 schema/scalars.h
-    3558 kernels/sse2.h                  12087 rows/selecting.h                24444 schema/goals.h
-    3575 kernels/neon.h                  12219 rows/mirostat.h                 24665 schema/alternatives.h
-    3597 kernels/wasm.h                  12300 rows/plan.h                     25143 schema/objects.h
-    3613 kernels/generic.h               12348 rows/logprobs.h                 25656 schema/arrays.h
-    3633 kernels/shared.h                12434 rows/finish.h                   25910 schema/whole.h
-    3757 kernels/passes.h                12463 rows/llama_cpp/sums.h           26085 peers/tables.h
-    4330 kernels/llama_cpp/passes.h      12782 rows/llama_cpp/samplers.h       26392 peers/values.h
-    4414 kernels/check.h                 13258 rows/llama_cpp/draw.h           26804 peers/llama_server.h
-    4438 kernels/dispatch.h              13361 rows/draw.h                     26873 peers/fields.h
-    4638 core/array.h                    13459 run/sample.h                    27034 peers/requests.h
-    4968 core/table.h                    13643 run/apply.h                     27158 shards/head.h
-    5228 core/windows.h                  13728 run/writing.h                   27279 shards/bytes.h
-    5320 constraints/record.h            13858 run/arrays.h                    27377 shards/merging.h
-    5357 rows/work.h                     13982 run/arrays_llama_cpp.h          27655 shards/row.h
-    5383 life/past.h                     14184 run/walk.h                      27772 shards/answers.h
-    5404 core/record.h                   14285 run/verify.h                    28327 shards/logprobs.h
-    5519 core/fields.h                   14375 run/batch.h                     28465 shards/told.h
-    5690 core/owners.h                   14527 life/state.h                    28604 shards/steps.h
-    5738 core/mt19937.h                  14619 life/state_fields.h             28801 shards/prefix.h
-    5795 core/no_mt19937.h               14719 life/state_kinds.h              29393 shards/cuts.h
-    5828 core/making.h                   14880 grammar/declared.h              29615 shards/draws.h
-    5958 core/streams.h                  14894 constraints/declared.h          29767 shards/way.h
-    5996 samplers/logit_bias.h           14915 core/kinds.h                    29912 shards/memory.h
-    6034 samplers/patch.h                15005 operator/weights.h              29989 shards/batch.h
-    6058 samplers/penalties.h            15093 operator/search.h               30423 drafts/head.h
-    6114 samplers/dry.h                  15232 operator/run.h                  30471 drafts/block.h
-    6448 samplers/top_n_sigma.h          15401 kv/cells.h                      30661 drafts/tree.h
-    6532 samplers/tail_free.h            15438 kv/making.h                     30795 drafts/relaxed.h
-    6608 samplers/typical_top_p.h        15664 kv/slot.h                       30878 constraints/automaton.h
-    6643 samplers/min_p.h                15803 kv/sequences.h                  30968 constraints/making.h
-    6656 samplers/top_a.h                15938 kv/data.h                       31184 constraints/sampler.h
-    6709 samplers/top_h_min_k.h          16062 kv/update.h                     31277 constraints/constructors.h
-    6779 samplers/xtc.h                  16188 kv/state.h                      31543 constraints/accepting.h
+    2380 base/mt19937.h                   9805 life/members.h                  22149 grammar/room.h
+    2454 base/exact.h                     9920 life/update.h                   22449 grammar/sampler.h
+    2666 base/bits128.h                  10181 life/copy.h                     22711 grammar/hooks.h
+    2745 base/elements.h                 10374 rows/row.h                      22822 schema/head.h
+    2870 kernels/llama_cpp/contract.h    10652 rows/pieces.h                   22996 schema/errors.h
+    2918 kernels/contract.h              10747 rows/thresholds.h               23109 schema/collections.h
+    3038 kernels/scalar.h                10853 rows/compact.h                  23143 schema/references.h
+    3224 kernels/llama_cpp/scalar.h      11035 rows/sums.h                     23415 schema/strings.h
+    3245 kernels/sets.h                  11183 rows/changes.h                  23477 schema/numbers.h
+    3294 kernels/vectors.h               11268 rows/cuts.h                     23750 schema/sets.h
+    3412 kernels/avx512.h                11698 rows/typical.h                  23948 schema/formats.h
+    3496 kernels/avx2.h                  12010 rows/tail_free.h                24145 schema/scalars.h
+    3558 kernels/sse2.h                  12086 rows/selecting.h                24444 schema/goals.h
+    3575 kernels/neon.h                  12218 rows/mirostat.h                 24665 schema/alternatives.h
+    3597 kernels/wasm.h                  12299 rows/plan.h                     25143 schema/objects.h
+    3613 kernels/generic.h               12347 rows/logprobs.h                 25656 schema/arrays.h
+    3633 kernels/shared.h                12433 rows/finish.h                   25910 schema/whole.h
+    3757 kernels/passes.h                12462 rows/llama_cpp/sums.h           26085 peers/tables.h
+    4330 kernels/llama_cpp/passes.h      12781 rows/llama_cpp/samplers.h       26392 peers/values.h
+    4414 kernels/check.h                 13257 rows/llama_cpp/draw.h           26804 peers/llama_server.h
+    4438 kernels/dispatch.h              13360 rows/draw.h                     26873 peers/fields.h
+    4638 core/array.h                    13458 run/sample.h                    27034 peers/requests.h
+    4968 core/table.h                    13642 run/apply.h                     27158 shards/head.h
+    5228 core/windows.h                  13727 run/writing.h                   27279 shards/bytes.h
+    5320 constraints/record.h            13857 run/arrays.h                    27377 shards/merging.h
+    5357 rows/work.h                     13981 run/arrays_llama_cpp.h          27655 shards/row.h
+    5383 life/past.h                     14183 run/walk.h                      27772 shards/answers.h
+    5404 core/record.h                   14284 run/verify.h                    28327 shards/logprobs.h
+    5519 core/fields.h                   14374 run/batch.h                     28465 shards/told.h
+    5690 core/owners.h                   14526 life/state.h                    28604 shards/steps.h
+    5738 core/mt19937.h                  14618 life/state_fields.h             28801 shards/prefix.h
+    5795 core/no_mt19937.h               14718 life/state_kinds.h              29393 shards/cuts.h
+    5828 core/making.h                   14879 grammar/declared.h              29615 shards/draws.h
+    5958 core/streams.h                  14893 constraints/declared.h          29767 shards/way.h
+    5996 samplers/logit_bias.h           14914 core/kinds.h                    29912 shards/memory.h
+    6034 samplers/patch.h                15004 operator/weights.h              29989 shards/batch.h
+    6058 samplers/penalties.h            15092 operator/search.h               30423 drafts/head.h
+    6114 samplers/dry.h                  15231 operator/run.h                  30471 drafts/block.h
+    6448 samplers/top_n_sigma.h          15400 kv/cells.h                      30661 drafts/tree.h
+    6532 samplers/tail_free.h            15437 kv/making.h                     30795 drafts/relaxed.h
+    6608 samplers/typical_top_p.h        15663 kv/slot.h                       30878 constraints/automaton.h
+    6643 samplers/min_p.h                15802 kv/sequences.h                  30968 constraints/making.h
+    6656 samplers/top_a.h                15937 kv/data.h                       31184 constraints/sampler.h
+    6709 samplers/top_h_min_k.h          16061 kv/update.h                     31277 constraints/constructors.h
+    6779 samplers/xtc.h                  16187 kv/state.h                      31543 constraints/accepting.h
     6815 samplers/temperature.h          16399 llama_cpp/functions.h           31785 constraints/drawing.h
     6879 samplers/smoothing.h            16469 llama_cpp/object.h              31971 constraints/told.h
     6932 samplers/drafted.h              16523 llama_cpp/vocabulary.h          32032 constraints/top_p_decay.h
@@ -2357,8 +2357,8 @@ static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((ui
 /* ---- src/base/random.h ---- */
 /* ===================================================================================================== >>rng
    Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere. What the
-   counter is made of says core/streams.h (sampi_random). */
+   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere.
+   sampi_random in core/streams.h makes the counter. */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
@@ -2869,8 +2869,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean what they
-   mean in kernels/contract.h.
+   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean here what they mean in
+   kernels/contract.h.
 
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
                Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
@@ -8159,10 +8159,10 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 
 /* ---- src/config/constructors.h ---- */
 /* ---- constructors ----
-   samp_init_top_k and all others of api/samplers.h. Each takes a blank record, writes its arguments into it, and calls
-   sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments never make it fail:
-   the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain takes it. Chains
-   from parameters do not use these functions: sampi_from_params fills the same records. */
+   samp_init_top_k and all others of api/samplers.h and api/gumbel.h. Each takes a blank record, writes its arguments
+   into it, and calls sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments
+   never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
+   takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
 
 /* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
@@ -9526,8 +9526,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
 /* =================================================================================================== >>chain
    What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
    come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
-   and knows no kind but chains and custom samplers. The list that a chain is follows in life/members.h, copies in
-   life/copy.h.
+   and knows no kind but chains and custom samplers. Lists of members follow in life/members.h, copies in life/copy.h.
 
    A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
    every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts
@@ -9804,7 +9803,7 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 }
 
 /* ---- src/life/members.h ---- */
-/* ---- the list that a chain is ----
+/* ---- the members of a chain ----
    samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
    members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
    No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners
@@ -13643,13 +13642,13 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
    samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
-   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, by the
-   functions of rows/: it is a view. To open a view means: one pass checks the array and finds the maxima of its lines,
-   and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits stay where
-   they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means: one pass
-   writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it again, or,
-   where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes it,
-   run/arrays.h has its steps, run/walk.h the loop over a chain.
+   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, as a view,
+   which the functions of rows/ work on. To open a view means: one pass checks the array and finds the maxima of its
+   lines, and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits
+   stay where they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means:
+   one pass writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it
+   again, or, where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes
+   it, run/arrays.h has its steps, run/walk.h the loop over a chain.
 
    While the view is open the array is as it was, and these hold:
      - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
@@ -15437,9 +15436,9 @@ static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *
 
 /* ---- src/kv/making.h ---- */
 /* ---- key-value cache: making one ----
-   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved
-   later. Checks and sizes depend on the parameters alone, so a user may ask for them without a cache
-   (samp_kv_check_params, samp_kv_size). */
+   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved later
+   (the buffers of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so a user may
+   ask for them without a cache (samp_kv_check_params, samp_kv_size). */
 
 /* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
@@ -16186,12 +16185,13 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 }
 
 /* ---- src/kv/state.h ---- */
-/* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first, and so is everything else:
+/* ---- key-value cache: a sequence as bytes ----
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, and all of it is little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
-   Which cells the tokens are in is not part of it: a sequence is what it is wherever it lies. */
+   Which cells the tokens are in is not part of it, so the sequence may lie in other cells when it is loaded. Bytes
+   from outside are checked in full before the cache changes. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
@@ -30877,8 +30877,8 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* ---- src/constraints/automaton.h ---- */
 /* ============================================================================================= >>constraints
-   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All of them are one
-   kind of sampler (SAMPI_CONSTRAINT), with one life. A constructor makes its arrays (constraints/making.h). An
+   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All but
+   top_p_decay are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays (constraints/making.h). An
    accepted token moves its state, a few words and maybe a window (constraints/accepting.h). A draw asks one question
    (constraints/drawing.h), whose answer has one of two forms:
 

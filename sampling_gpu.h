@@ -2200,9 +2200,9 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
    Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? They call sampi_gpu_require_prefix or sampi_gpu_keep_above; the rest serves these. The
-   search goes through a list where there is one, else through a sample of the row, else through histograms. All of it
-   writes st->search and scratch; the caller cuts. */
+   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_first and sampi_gpu_keep_above also
+   cut there. The search goes through a list where there is one, else through a sample of the row, else through
+   histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
    A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells
@@ -4297,10 +4297,10 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
    samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
    the host's structs and the layout of both blocks of memory.
 
-   The one thing to know: only sampi_gpu_commit_row changes a chain of the caller's, after all that can fail on the
-   device has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten.
-   (The scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One
-   thread at a time is in a context, so nothing is locked but launches, which contexts share. */
+   The one thing to know: only sampi_gpu_commit_row changes the chain of a job, after all that can fail on the device
+   has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten. (The
+   scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One thread
+   at a time is in a context, so nothing is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
@@ -4783,8 +4783,8 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 /* ---- src/gpu/steps.h ---- */
 /* ---- what the host knows of each kind ----
    Which step a sampler becomes, what it does to the array, and what of its state comes back from the device. The rest
-   of the host asks these functions and knows no kinds. (Which rules a sampler makes says sampi_gpu_fill_rules in
-   gpu/sending.h.) Only sampi_gpu_update_last changes a sampler. */
+   of the host asks these functions and knows no kinds, but for sampi_gpu_fill_rules in gpu/sending.h, which makes the
+   rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS

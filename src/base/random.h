@@ -1,7 +1,7 @@
 /* ===================================================================================================== >>rng
    Philox, the random source of every sampler but those in llama.cpp's arithmetic. A key and a counter come in, 128
-   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere. What the
-   counter is made of says core/streams.h (sampi_random). */
+   random bits go out. It is a function without a state: a draw can be repeated, skipped or made elsewhere.
+   sampi_random in core/streams.h makes the counter. */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */

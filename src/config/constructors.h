@@ -1,8 +1,8 @@
 /* ---- constructors ----
-   samp_init_top_k and all others of api/samplers.h. Each takes a blank record, writes its arguments into it, and calls
-   sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments never make it fail:
-   the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain takes it. Chains
-   from parameters do not use these functions: sampi_from_params fills the same records. */
+   samp_init_top_k and all others of api/samplers.h and api/gumbel.h. Each takes a blank record, writes its arguments
+   into it, and calls sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments
+   never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
+   takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
 
 /* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)

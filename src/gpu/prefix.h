@@ -1,8 +1,8 @@
 /* ---- the end of a prefix ----
    Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? They call sampi_gpu_require_prefix or sampi_gpu_keep_above; the rest serves these. The
-   search goes through a list where there is one, else through a sample of the row, else through histograms. All of it
-   writes st->search and scratch; the caller cuts. */
+   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_first and sampi_gpu_keep_above also
+   cut there. The search goes through a list where there is one, else through a sample of the row, else through
+   histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
    A histogram of a row takes a pass and two atomics a token. That of every 32nd token is made by one team, and tells

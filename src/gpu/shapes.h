@@ -5,10 +5,10 @@
    samp_gpu_sample_batch, at the end of gpu/results.h, calls all of it but contexts and samp_gpu_plan. This room has
    the host's structs and the layout of both blocks of memory.
 
-   The one thing to know: only sampi_gpu_commit_row changes a chain of the caller's, after all that can fail on the
-   device has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten.
-   (The scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One
-   thread at a time is in a context, so nothing is locked but launches, which contexts share. */
+   The one thing to know: only sampi_gpu_commit_row changes the chain of a job, after all that can fail on the device
+   has been done. Until then a failure leaves all chains as they were, and the device's copies are forgotten. (The
+   scratch of a sampler may change before: sampi_stream and dry's list are written while a chain is packed.) One thread
+   at a time is in a context, so nothing is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 

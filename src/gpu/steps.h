@@ -1,7 +1,7 @@
 /* ---- what the host knows of each kind ----
    Which step a sampler becomes, what it does to the array, and what of its state comes back from the device. The rest
-   of the host asks these functions and knows no kinds. (Which rules a sampler makes says sampi_gpu_fill_rules in
-   gpu/sending.h.) Only sampi_gpu_update_last changes a sampler. */
+   of the host asks these functions and knows no kinds, but for sampi_gpu_fill_rules in gpu/sending.h, which makes the
+   rules of logit_bias, penalties and dry. Only sampi_gpu_update_last changes a sampler. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS

@@ -1,7 +1,7 @@
 /* ---- key-value cache: making one ----
-   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved
-   later. Checks and sizes depend on the parameters alone, so a user may ask for them without a cache
-   (samp_kv_check_params, samp_kv_size). */
+   samp_kv_init: parameters come in, a cache comes out, in one block of memory in which nothing is taken or moved later
+   (the buffers of keys and values may be the caller's). Checks and sizes depend on the parameters alone, so a user may
+   ask for them without a cache (samp_kv_check_params, samp_kv_size). */
 
 /* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)

@@ -1,9 +1,10 @@
-/* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first, and so is everything else:
+/* ---- key-value cache: a sequence as bytes ----
+   samp_kv_state_save and samp_kv_state_load. The bytes are words of 32 bits, and all of it is little-endian:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
-   Which cells the tokens are in is not part of it: a sequence is what it is wherever it lies. */
+   Which cells the tokens are in is not part of it, so the sequence may lie in other cells when it is loaded. Bytes
+   from outside are checked in full before the cache changes. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u

@@ -1,8 +1,7 @@
 /* =================================================================================================== >>chain
    What is done to samplers: applying, accepting, resetting, freeing. A sampler of any kind comes in, a chain too; out
    come a status and either all of the change or none. This room calls the hooks of the table of kinds (core/table.h)
-   and knows no kind but chains and custom samplers. The list that a chain is follows in life/members.h, copies in
-   life/copy.h.
+   and knows no kind but chains and custom samplers. Lists of members follow in life/members.h, copies in life/copy.h.
 
    A chain may hold chains, so functions walk it recursively. The one thing to know: an apply first notes the state of
    every member (sampi_save_state). sampi_end_draw then either moves the position of the outermost sampler on or puts

@@ -1,4 +1,4 @@
-/* ---- the list that a chain is ----
+/* ---- the members of a chain ----
    samp_chain_init, _add, _insert, _get, _remove: making a chain and changing its list of members. A chain owns its
    members. Each member points to its chain (`owner`): the pointer is set when a member joins and NULL when it leaves.
    No sampler is in two chains or in itself, so every walk ends, down to the members as well as up to the owners

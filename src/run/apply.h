@@ -1,12 +1,12 @@
 /* =================================================================================================== >>apply
    samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
-   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, by the
-   functions of rows/: it is a view. To open a view means: one pass checks the array and finds the maxima of its lines,
-   and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits stay where
-   they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means: one pass
-   writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it again, or,
-   where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes it,
-   run/arrays.h has its steps, run/walk.h the loop over a chain.
+   (sampi_apply_steps in life/chain.h) define the result. A long array whose ids ascend gets there faster, as a view,
+   which the functions of rows/ work on. To open a view means: one pass checks the array and finds the maxima of its
+   lines, and from then on the array counts as a dense row (rows/row.h), whose ids are indices in the array. Logits
+   stay where they are, unless a sampler will ask for all of them; then that pass copies them. To close a view means:
+   one pass writes the row back to the array. A sampler that does not fit the view closes it; the next one opens it
+   again, or, where few or sorted candidates are left, goes step by step. This room opens a view; run/writing.h closes
+   it, run/arrays.h has its steps, run/walk.h the loop over a chain.
 
    While the view is open the array is as it was, and these hold:
      - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;

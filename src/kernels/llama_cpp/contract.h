@@ -1,6 +1,6 @@
 /* ---- kernels of llama.cpp's arithmetic ----
-   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean what they
-   mean in kernels/contract.h.
+   Two more kernels of every set (SAMP_RNG_MT19937), and what they share. Slack and masked mean here what they mean in
+   kernels/contract.h.
 
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32, none above max; masked: 0.
                Returns an estimate of their sum, off by n 2^-53 of it at most. Only where libm's is the one that the
