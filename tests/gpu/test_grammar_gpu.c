@@ -370,11 +370,11 @@ static void test_plans(void **state)
     stage_free(t);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_constraints), cmocka_unit_test(test_plans), cmocka_unit_test(test_in_chains),
         cmocka_unit_test(test_masks),       cmocka_unit_test(test_both),
     };
-    return cmocka_run_group_tests_name("grammar_gpu", tests, set_up, tear_down);
+    return test_run(argc, argv, tests, set_up, tear_down);
 }

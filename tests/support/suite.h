@@ -114,14 +114,13 @@ static void watch_faults(void)
         (void)state;                                                                                                 \
         assert_true(name());                                                                                         \
     }
-#define SUITE_ENTRY(name) cmocka_unit_test(test_##name),
+#define SUITE_ENTRY(name) { #name, test_##name, NULL, NULL, NULL },
 #define SUITE_MAIN                                                                                                   \
     SUITE(SUITE_TEST)                                                                                                \
     int main(int argc, char **argv)                                                                                  \
     {                                                                                                                \
         const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) };                                                    \
-        if (argc > 1) cmocka_set_test_filter(argv[1]);                                                               \
-        return cmocka_run_group_tests(tests, NULL, NULL);                                                            \
+        return test_run(argc, argv, tests, NULL, NULL);                                                              \
     }
 #endif
 

@@ -5,6 +5,7 @@
 #define TEST_H
 
 #include <float.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,6 +38,25 @@ test_fail(const char *file, int line, const char *format, ...)
     va_end(args);
     print_error("%s   (SAMP_TEST_SEED=%llu)\n", text, (unsigned long long)test_seed());
     _fail(file, line);
+}
+
+/* ----------------------------------------------------------------------------------------------- running */
+
+/* What main returns: it runs all tests, or with an argument those whose name it is, or a pattern of it ('test_lazy*'). */
+#define test_run(argc, argv, tests, set_up, tear_down)                                                               \
+    test_run_((argc), (argv), (tests), TEST_COUNT(tests), (set_up), (tear_down))
+static inline int test_run_(int argc, char **argv, const struct CMUnitTest *tests, size_t n, CMFixtureFunction set_up,
+                            CMFixtureFunction tear_down)
+{
+    const char *pattern = argc > 1 ? argv[1] : "*";
+    size_t at = 0;
+    while (at < n && fnmatch(pattern, tests[at].name, 0) != 0) at++;
+    if (at == n) {
+        print_error("no test is named %s\n", pattern);
+        return 2;
+    }
+    cmocka_set_test_filter(pattern);
+    return _cmocka_run_group_tests("tests", tests, n, set_up, tear_down);
 }
 
 /* ------------------------------------------------------------------------------------------------- logits */

@@ -248,7 +248,7 @@ static void the_workspace_is_bounded(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_samples),
@@ -256,5 +256,5 @@ int main(void)
         cmocka_unit_test(nor_does_anything_between_two_tokens),
         cmocka_unit_test(the_workspace_is_bounded),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -1471,7 +1471,7 @@ static void test_token_behind_the_last(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nested),
@@ -1505,5 +1505,5 @@ int main(void)
         cmocka_unit_test(test_removed_rng),
     };
     inside_clock = fake_clock;
-    return cmocka_run_group_tests_name("chain", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -641,6 +641,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),
         cmocka_unit_test(least_length_and_nothing_else_is_a_status),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

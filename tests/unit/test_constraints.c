@@ -1289,6 +1289,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_top_p_decay),     cmocka_unit_test(test_top_p_decay_formula),
         cmocka_unit_test(test_mask_behind_temp)
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, make_rows, NULL);
+    return test_run(argc, argv, tests, make_rows, NULL);
 }

@@ -293,12 +293,12 @@ static void test_refused(void **state)
     samp_kv_free(kv);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_storage), cmocka_unit_test(test_fragmented), cmocka_unit_test(test_defragmented),
         cmocka_unit_test(test_forked),  cmocka_unit_test(test_batched),    cmocka_unit_test(test_shifted),
         cmocka_unit_test(test_saved),   cmocka_unit_test(test_refused),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return test_run(argc, argv, tests, setup, teardown);
 }

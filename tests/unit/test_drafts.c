@@ -1288,7 +1288,7 @@ static void test_bad_row(void **state)
     assert_true(met[0] && met[1] && met[2]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_block_formula),
@@ -1319,5 +1319,5 @@ int main(void)
         cmocka_unit_test(test_relaxed_distribution),
         cmocka_unit_test(test_lies_show),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

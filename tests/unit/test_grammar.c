@@ -3114,6 +3114,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verify),
     };
     heap.sizes = true;
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
+    return test_run(argc, argv, tests, set_up, tear_down);
 }

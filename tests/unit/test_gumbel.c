@@ -403,6 +403,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_couples),      cmocka_unit_test(test_states),
         cmocka_unit_test(test_drafts),       cmocka_unit_test(test_bad_rows),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -656,8 +656,7 @@ int main(int argc, char **argv)
                                         TEST(test_vocabularies), TEST(test_masks),     TEST(test_texts_of_tokens),
                                         TEST(test_triggers) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = test_run(argc, argv, tests, NULL, NULL);
     samp_vocab_index_free(vocab_index);
     return failed;
 }

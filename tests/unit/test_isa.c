@@ -251,7 +251,7 @@ static void wrong_arithmetic_is_refused(void **state)
     free(work);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_use_takes_the_best),
@@ -262,5 +262,5 @@ int main(void)
         cmocka_unit_test(several_threads_force_and_sample),
         cmocka_unit_test(wrong_arithmetic_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

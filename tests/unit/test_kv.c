@@ -900,7 +900,7 @@ static void test_null(void **state)
     samp_kv_free(kv);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trace_of_six), cmocka_unit_test(test_attended_length),
@@ -913,5 +913,5 @@ int main(void)
         cmocka_unit_test(test_no_rotation),  cmocka_unit_test(test_bad_params),
         cmocka_unit_test(test_null),         cmocka_unit_test(test_against_model),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -278,6 +278,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_layouts), cmocka_unit_test(test_sample), cmocka_unit_test(test_behind_others),
         cmocka_unit_test(test_errors),  cmocka_unit_test(test_vocab),  cmocka_unit_test(test_grammar),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -1142,7 +1142,7 @@ int main(int argc, char **argv)
         print_vectors();
         return 0;
     }
-    return cmocka_run_group_tests_name("math", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }
 
 #endif /* SAMP_TEST_PLAIN */

@@ -395,7 +395,7 @@ static void test_building_fails(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_leaks),
@@ -407,5 +407,5 @@ int main(void)
         cmocka_unit_test(test_building_fails),
     };
     heap.fill = true;
-    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

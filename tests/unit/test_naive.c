@@ -208,6 +208,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_regex),
         cmocka_unit_test(test_schema),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, make_index, free_index);
+    return test_run(argc, argv, tests, make_index, free_index);
 }

@@ -1206,7 +1206,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_chains_need_none), cmocka_unit_test(test_settings_need_none),
         cmocka_unit_test(test_caches_need_none), cmocka_unit_test(test_others_need_none),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
     heap.fill = true;
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return test_run(argc, argv, tests, set_up, tear_down);
 }

@@ -711,7 +711,7 @@ static void test_statistics(void **state)
     assert_true(told > cases / 2);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conversions),
@@ -732,5 +732,5 @@ int main(void)
         cmocka_unit_test(test_pitfall_the_scan_ends),
         cmocka_unit_test(test_statistics),
     };
-    return cmocka_run_group_tests_name("operator", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

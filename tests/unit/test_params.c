@@ -1524,7 +1524,7 @@ static void test_batch_from_params(void **state)
     assert_null(rows[0]);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults),
@@ -1563,5 +1563,5 @@ int main(void)
         cmocka_unit_test(test_plain),
         cmocka_unit_test(test_batch_from_params),
     };
-    return cmocka_run_group_tests_name("params", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -1271,6 +1271,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_child_seeds_collide_nowhere),
         cmocka_unit_test(test_child_seeds_are_independent),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, load_rows, NULL);
+    return test_run(argc, argv, tests, load_rows, NULL);
 }

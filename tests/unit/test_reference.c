@@ -1453,7 +1453,7 @@ static void test_adaptive_p(void **state)
     finish("adaptive_p");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
@@ -1467,5 +1467,5 @@ int main(void)
         cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
         cmocka_unit_test(test_adaptive_p),
     };
-    return cmocka_run_group_tests_name("reference", tests, load_rows, NULL);
+    return test_run(argc, argv, tests, load_rows, NULL);
 }

@@ -450,7 +450,7 @@ static void test_outputs_used(void **state)
     assert_num(outputs_used(samp_init_xtc(0.5f, 0.1f, 0, 1), 8), 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_philox_known_answers),
@@ -463,5 +463,5 @@ int main(void)
         cmocka_unit_test(test_discrete),
         cmocka_unit_test(test_outputs_used),
     };
-    return cmocka_run_group_tests_name("rng", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -789,7 +789,7 @@ static void test_no_memory(void **state)
     samp_free(s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind),
@@ -807,5 +807,5 @@ int main(void)
         cmocka_unit_test(test_no_allocation),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests_name("rollback", tests, make_grammars, free_grammars);
+    return test_run(argc, argv, tests, make_grammars, free_grammars);
 }

@@ -2248,7 +2248,7 @@ static void test_disabled(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_greedy),
@@ -2304,5 +2304,5 @@ int main(void)
         cmocka_unit_test(test_extreme_rows),
         cmocka_unit_test(test_every_index),
     };
-    return cmocka_run_group_tests_name("samplers", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

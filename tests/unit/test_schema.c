@@ -1381,6 +1381,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_names_that_come_twice),
         cmocka_unit_test(test_random_members),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -874,7 +874,7 @@ static void test_values_are_checked(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_member),
@@ -898,5 +898,5 @@ int main(void)
         cmocka_unit_test(test_error_text),
         cmocka_unit_test(test_unsupported),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

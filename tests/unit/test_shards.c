@@ -2198,6 +2198,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_other_grammars),
         cmocka_unit_test(test_ties_behind_a_cut),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

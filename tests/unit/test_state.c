@@ -732,7 +732,7 @@ static void test_same_everywhere(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_sampler),
@@ -751,5 +751,5 @@ int main(void)
         cmocka_unit_test(test_form),
         cmocka_unit_test(test_same_everywhere),
     };
-    return cmocka_run_group_tests_name("state", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

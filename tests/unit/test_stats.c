@@ -528,7 +528,7 @@ static void test_biased_samplers_are_rejected(void **state)
     assert_true(chi_square(seen, exact, 20) < ALPHA);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chi_square_tail),
@@ -546,5 +546,5 @@ int main(void)
         cmocka_unit_test(test_samplers_of_a_chain_are_independent),
         cmocka_unit_test(test_xtc_and_dist_are_independent),
     };
-    return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -1223,7 +1223,7 @@ static void test_errno(void **state)
         }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sample_statuses),     cmocka_unit_test(test_one_left),
@@ -1240,5 +1240,5 @@ int main(void)
         cmocka_unit_test(test_doubled_among_many),  cmocka_unit_test(test_tokenize_boasts),
         cmocka_unit_test(test_tokenize_fails),      cmocka_unit_test(test_custom_breaks_draft),
     };
-    return cmocka_run_group_tests_name("status", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -250,7 +250,7 @@ static void test_load_errors(void **state)
     assert_text(load_damaged(bytes, n, FIRST_PIECE + 10145, 200), "the vocabulary is damaged");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tokenise),      cmocka_unit_test(test_tokenise_bytes),
@@ -259,5 +259,5 @@ int main(void)
         cmocka_unit_test(test_greedy_chain),  cmocka_unit_test(test_greedy_params),
         cmocka_unit_test(test_load_errors),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return test_run(argc, argv, tests, setup, teardown);
 }

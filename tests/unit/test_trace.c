@@ -256,12 +256,12 @@ static void test_greedy(void **state)
     samp_free(chain);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_min_p_then_temp),  cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_top_k_then_top_p), cmocka_unit_test(test_default_chain),
         cmocka_unit_test(test_greedy),
     };
-    return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }

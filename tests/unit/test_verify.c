@@ -698,6 +698,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ratio_mirostat),
         cmocka_unit_test(test_ratio_lies_show),
     };
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run(argc, argv, tests, NULL, NULL);
 }
