@@ -1,8 +1,8 @@
 /* ============================================================================================= >>constraints
-   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All but
-   top_p_decay are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays (constraints/making.h). An
-   accepted token moves its state, a few words and maybe a window (constraints/accepting.h). A draw asks one question
-   (constraints/drawing.h), whose answer has one of two forms:
+   What may follow the text so far (SAMPLING_CONSTRAINTS): bans, biases, budgets, loop breakers. All but top_p_decay
+   are one kind of sampler (SAMPI_CONSTRAINT), which works in one way. A constructor makes its arrays
+   (constraints/making.h). An accepted token moves its state, a few words and maybe a window (constraints/accepting.h).
+   A draw asks one question (constraints/drawing.h), whose answer has one of two forms:
 
      only   these tokens and no others: allowed tokens, a forced prefix, the end of a span of thinking
      lists  short lists of tokens, each with what its logit gets: all others
