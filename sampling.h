@@ -90,7 +90,7 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
-       >>rollback  >>chain  >>fast  >>sample  >>apply                  applying them: samp_sample, samp_apply; and
+       >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
@@ -184,77 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7116 samplers/draw.h                 16965 text/documents.h
-     262 api/config.h                     7168 samplers/gumbel.h               17041 grammar/head.h
-     293 api/types.h                      7228 samplers/mirostat.h             17075 grammar/tree.h
-     542 api/missing.h                    7328 samplers/adaptive_p.h           17877 grammar/finishing.h
-     556 api/sample.h                     7403 samplers/llama_cpp/head.h       18168 grammar/reading.h
-     645 api/chains.h                     7480 samplers/llama_cpp/truncation.h 18253 grammar/gbnf.h
-     897 api/samplers.h                   7620 samplers/llama_cpp/temperature.h 18545 grammar/regex.h
-    1152 api/gumbel.h                     7682 samplers/llama_cpp/selection.h  18942 grammar/grammars.h
-    1175 api/operator.h                   7823 samplers/infill.h               19004 grammar/vocabulary.h
-    1225 api/kv.h                         7906 config/describe.h               19472 grammar/triggers.h
-    1406 api/llama_cpp.h                  8087 config/params.h                 19797 grammar/matcher.h
-    1448 api/text_error.h                 8160 config/constructors.h           20027 grammar/derivatives.h
-    1465 api/grammar.h                    8371 config/from_params.h            20542 grammar/states.h
-    1629 api/shards.h                     8444 config/orders.h                 20697 grammar/items.h
-    1726 api/peers.h                      8676 config/numbers.h                20823 grammar/masks.h
-    1795 api/drafts.h                     8814 config/set.h                    21018 grammar/runs.h
-    1894 api/constraints.h                8964 config/tell.h                   21190 grammar/entries.h
-    2065 api/parts.h                      9097 config/settings.h               21561 grammar/accepting.h
-    2103 base/switches.h                  9209 life/rollback.h                 21897 grammar/waiting.h
-    2357 base/random.h                    9525 life/chain.h                    22023 grammar/history.h
-    2380 base/mt19937.h                   9805 life/members.h                  22149 grammar/room.h
-    2454 base/exact.h                     9920 life/update.h                   22449 grammar/sampler.h
-    2666 base/bits128.h                  10181 life/copy.h                     22711 grammar/hooks.h
-    2745 base/elements.h                 10374 rows/row.h                      22822 schema/head.h
-    2870 kernels/llama_cpp/contract.h    10652 rows/pieces.h                   22996 schema/errors.h
-    2918 kernels/contract.h              10747 rows/thresholds.h               23109 schema/collections.h
-    3038 kernels/scalar.h                10853 rows/compact.h                  23143 schema/references.h
-    3224 kernels/llama_cpp/scalar.h      11035 rows/sums.h                     23415 schema/strings.h
-    3245 kernels/sets.h                  11183 rows/changes.h                  23477 schema/numbers.h
-    3294 kernels/vectors.h               11268 rows/cuts.h                     23750 schema/sets.h
-    3412 kernels/avx512.h                11698 rows/typical.h                  23948 schema/formats.h
-    3496 kernels/avx2.h                  12010 rows/tail_free.h                24145 schema/scalars.h
-    3558 kernels/sse2.h                  12086 rows/selecting.h                24444 schema/goals.h
-    3575 kernels/neon.h                  12218 rows/mirostat.h                 24665 schema/alternatives.h
-    3597 kernels/wasm.h                  12299 rows/plan.h                     25143 schema/objects.h
-    3613 kernels/generic.h               12347 rows/logprobs.h                 25656 schema/arrays.h
-    3633 kernels/shared.h                12433 rows/finish.h                   25910 schema/whole.h
-    3757 kernels/passes.h                12462 rows/llama_cpp/sums.h           26085 peers/tables.h
-    4330 kernels/llama_cpp/passes.h      12781 rows/llama_cpp/samplers.h       26392 peers/values.h
-    4414 kernels/check.h                 13257 rows/llama_cpp/draw.h           26804 peers/llama_server.h
-    4438 kernels/dispatch.h              13360 rows/draw.h                     26873 peers/fields.h
-    4638 core/array.h                    13458 run/sample.h                    27034 peers/requests.h
-    4968 core/table.h                    13642 run/apply.h                     27158 shards/head.h
-    5228 core/windows.h                  13727 run/writing.h                   27279 shards/bytes.h
-    5320 constraints/record.h            13857 run/arrays.h                    27377 shards/merging.h
-    5357 rows/work.h                     13981 run/arrays_llama_cpp.h          27655 shards/row.h
-    5383 life/past.h                     14183 run/walk.h                      27772 shards/answers.h
-    5404 core/record.h                   14284 run/verify.h                    28327 shards/logprobs.h
-    5519 core/fields.h                   14374 run/batch.h                     28465 shards/told.h
-    5690 core/owners.h                   14526 life/state.h                    28604 shards/steps.h
-    5738 core/mt19937.h                  14618 life/state_fields.h             28801 shards/prefix.h
-    5795 core/no_mt19937.h               14718 life/state_kinds.h              29393 shards/cuts.h
-    5828 core/making.h                   14879 grammar/declared.h              29615 shards/draws.h
-    5958 core/streams.h                  14893 constraints/declared.h          29767 shards/way.h
-    5996 samplers/logit_bias.h           14914 core/kinds.h                    29912 shards/memory.h
-    6034 samplers/patch.h                15004 operator/weights.h              29989 shards/batch.h
-    6058 samplers/penalties.h            15092 operator/search.h               30423 drafts/head.h
-    6114 samplers/dry.h                  15231 operator/run.h                  30471 drafts/block.h
-    6448 samplers/top_n_sigma.h          15400 kv/cells.h                      30661 drafts/tree.h
-    6532 samplers/tail_free.h            15437 kv/making.h                     30795 drafts/relaxed.h
-    6608 samplers/typical_top_p.h        15663 kv/slot.h                       30878 constraints/automaton.h
-    6643 samplers/min_p.h                15802 kv/sequences.h                  30968 constraints/making.h
-    6656 samplers/top_a.h                15937 kv/data.h                       31184 constraints/sampler.h
-    6709 samplers/top_h_min_k.h          16061 kv/update.h                     31277 constraints/constructors.h
-    6779 samplers/xtc.h                  16187 kv/state.h                      31543 constraints/accepting.h
-    6815 samplers/temperature.h          16399 llama_cpp/functions.h           31785 constraints/drawing.h
-    6879 samplers/smoothing.h            16469 llama_cpp/object.h              31971 constraints/told.h
-    6932 samplers/drafted.h              16523 llama_cpp/vocabulary.h          32032 constraints/top_p_decay.h
-    6957 samplers/selection.h            16600 text/reading.h                  32088 constraints/accessors.h
-    6986 samplers/choose.h               16710 text/strings.h                  32127 base/restore.h
-    7049 samplers/ratio.h                16810 text/values.h                   32141 api/license.h
+       2 api/opening.h                    7169 samplers/gumbel.h               16822 text/values.h
+     263 api/config.h                     7229 samplers/mirostat.h             16977 text/documents.h
+     294 api/types.h                      7329 samplers/adaptive_p.h           17053 grammar/head.h
+     543 api/missing.h                    7404 samplers/llama_cpp/head.h       17087 grammar/tree.h
+     557 api/sample.h                     7481 samplers/llama_cpp/truncation.h 17889 grammar/finishing.h
+     646 api/chains.h                     7621 samplers/llama_cpp/temperature.h 18180 grammar/reading.h
+     898 api/samplers.h                   7683 samplers/llama_cpp/selection.h  18265 grammar/gbnf.h
+    1153 api/gumbel.h                     7824 samplers/infill.h               18557 grammar/regex.h
+    1176 api/operator.h                   7907 config/describe.h               18954 grammar/grammars.h
+    1226 api/kv.h                         8088 config/params.h                 19016 grammar/vocabulary.h
+    1407 api/llama_cpp.h                  8161 config/constructors.h           19484 grammar/triggers.h
+    1449 api/text_error.h                 8372 config/from_params.h            19809 grammar/matcher.h
+    1466 api/grammar.h                    8445 config/orders.h                 20039 grammar/derivatives.h
+    1630 api/shards.h                     8677 config/numbers.h                20554 grammar/states.h
+    1727 api/peers.h                      8815 config/set.h                    20709 grammar/items.h
+    1796 api/drafts.h                     8965 config/tell.h                   20835 grammar/masks.h
+    1895 api/constraints.h                9098 config/settings.h               21030 grammar/runs.h
+    2066 api/parts.h                      9210 life/rollback.h                 21202 grammar/entries.h
+    2104 base/switches.h                  9526 life/chain.h                    21573 grammar/accepting.h
+    2358 base/random.h                    9806 life/members.h                  21909 grammar/waiting.h
+    2381 base/mt19937.h                   9921 life/update.h                   22035 grammar/history.h
+    2455 base/exact.h                    10182 life/copy.h                     22161 grammar/room.h
+    2667 base/bits128.h                  10375 rows/row.h                      22461 grammar/sampler.h
+    2746 base/elements.h                 10653 rows/reserve.h                  22723 grammar/hooks.h
+    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22834 schema/head.h
+    2919 kernels/contract.h              10818 rows/thresholds.h               23008 schema/errors.h
+    3039 kernels/scalar.h                10924 rows/compact.h                  23121 schema/collections.h
+    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23155 schema/references.h
+    3246 kernels/sets.h                  11254 rows/changes.h                  23427 schema/strings.h
+    3295 kernels/vectors.h               11339 rows/cuts.h                     23489 schema/numbers.h
+    3413 kernels/avx512.h                11769 rows/typical.h                  23762 schema/sets.h
+    3497 kernels/avx2.h                  12081 rows/tail_free.h                23960 schema/formats.h
+    3559 kernels/sse2.h                  12157 rows/selecting.h                24157 schema/scalars.h
+    3576 kernels/neon.h                  12289 rows/mirostat.h                 24456 schema/goals.h
+    3598 kernels/wasm.h                  12370 rows/plan.h                     24677 schema/alternatives.h
+    3614 kernels/generic.h               12418 rows/logprobs.h                 25155 schema/objects.h
+    3634 kernels/shared.h                12504 rows/step.h                     25668 schema/arrays.h
+    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           25922 schema/whole.h
+    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26097 peers/tables.h
+    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26404 peers/values.h
+    4439 kernels/dispatch.h              13350 run/apply.h                     26816 peers/llama_server.h
+    4639 core/array.h                    13435 run/writing.h                   26885 peers/fields.h
+    4969 core/table.h                    13565 run/arrays.h                    27046 peers/requests.h
+    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27170 shards/head.h
+    5321 constraints/record.h            13891 run/walk.h                      27291 shards/bytes.h
+    5358 rows/work.h                     13992 run/finish.h                    27389 shards/merging.h
+    5384 life/past.h                     14022 run/draw_llama_cpp.h            27667 shards/row.h
+    5405 core/record.h                   14096 run/draw.h                      27784 shards/answers.h
+    5520 core/fields.h                   14180 run/sample.h                    28339 shards/logprobs.h
+    5691 core/owners.h                   14296 run/verify.h                    28477 shards/told.h
+    5739 core/mt19937.h                  14386 run/batch.h                     28616 shards/steps.h
+    5796 core/no_mt19937.h               14538 life/state.h                    28813 shards/prefix.h
+    5829 core/making.h                   14630 life/state_fields.h             29405 shards/cuts.h
+    5959 core/streams.h                  14730 life/state_kinds.h              29627 shards/draws.h
+    5997 samplers/logit_bias.h           14891 grammar/declared.h              29779 shards/way.h
+    6035 samplers/patch.h                14905 constraints/declared.h          29924 shards/memory.h
+    6059 samplers/penalties.h            14926 core/kinds.h                    30001 shards/batch.h
+    6115 samplers/dry.h                  15016 operator/weights.h              30435 drafts/head.h
+    6449 samplers/top_n_sigma.h          15104 operator/search.h               30483 drafts/block.h
+    6533 samplers/tail_free.h            15243 operator/run.h                  30673 drafts/tree.h
+    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30807 drafts/relaxed.h
+    6644 samplers/min_p.h                15449 kv/making.h                     30890 constraints/automaton.h
+    6657 samplers/top_a.h                15675 kv/slot.h                       30980 constraints/making.h
+    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31196 constraints/sampler.h
+    6780 samplers/xtc.h                  15949 kv/data.h                       31289 constraints/constructors.h
+    6816 samplers/temperature.h          16073 kv/update.h                     31555 constraints/accepting.h
+    6880 samplers/smoothing.h            16199 kv/state.h                      31797 constraints/drawing.h
+    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31983 constraints/told.h
+    6958 samplers/selection.h            16481 llama_cpp/object.h              32044 constraints/top_p_decay.h
+    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32100 constraints/accessors.h
+    7050 samplers/ratio.h                16612 text/reading.h                  32139 base/restore.h
+    7117 samplers/draw.h                 16722 text/strings.h                  32153 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5356,7 +5357,7 @@ typedef struct sampi_limit {
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
-   Memory of a draw, in the record of the sampler that samp_sample was called on (>>sample). */
+   Memory of a draw, in the record of the sampler that samp_sample was called on. rows/reserve.h makes it. */
 
 /* The logit that a token has in place of the one in a dense row (>>fast). */
 typedef struct sampi_change {
@@ -10649,6 +10650,76 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
         sampi_add_change(row, (samp_token)i, x);
 }
 
+/* ---- src/rows/reserve.h ---- */
+/* ---- room for a draw ----
+   samp_reserve and what it is made of: a sampler and the size of a vocabulary come in; the sampler's workspace
+   (rows/work.h) has room for rows of that size when it returns. */
+
+/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+static size_t sampi_lay(size_t *size, size_t bytes)
+{
+    size_t at = *size;
+    *size += (bytes + 63) & ~(size_t)63;
+    return at;
+}
+
+/* Can the array be a view while w is used? */
+static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
+
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
+     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
+     line        a maximum for each line, filled up to less than twice as many where they are folded
+     scratch     the folded maxima are fewer, a compact row's lines at most as many */
+static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
+{
+    size_t size = 0;
+    if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
+    if (n < work->n) n = work->n;
+    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
+    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
+    char *block = (char *)SAMP_MALLOC(size + 64);
+    if (!block) return SAMP_E_NOMEM;
+    char *base = block + (64 - (uintptr_t)block % 64) % 64;
+    SAMP_FREE(work->block);
+    work->block = block;
+    work->n = n;
+    work->candidate = (samp_token_data *)(void *)(base + candidate);
+    work->w = (uint64_t *)(void *)(base + w);
+    work->x = (float *)(void *)(base + x);
+    work->id = (int32_t *)(void *)(base + id);
+    work->line = (float *)(void *)(base + line);
+    work->scratch = (float *)(void *)(base + scratch);
+    work->sum = (uint64_t *)(void *)(base + sum);
+    work->change = (sampi_change *)(void *)(base + change);
+    work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
+    return SAMP_OK;
+}
+
+/* Such chains need the array. */
+static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_has_custom(s->u.chain.item[i])) return true;
+    return sampi_is_custom(s);
+}
+
+SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
+{
+    if (!s) return SAMP_E_NULL;
+    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
+    return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
+}
+
 /* ---- src/rows/pieces.h ---- */
 /* ---- a row piece by piece ----
    Whatever its elements are (f32, f16, bf16, f64) and whatever is changed in it (biases, penalties, masks), a row is
@@ -12430,33 +12501,21 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     sampi_finish_top(set, n, sums.max, sums.z);
 }
 
-/* ---- src/rows/finish.h ---- */
-/* ---- the end of a draw, over an array ----
-   Where a chain can't go on over the row, the tokens that are left become an array, and the members that are left are
-   applied to it one by one, as samp_apply does it. */
+/* ---- src/rows/step.h ---- */
+/* ---- one sampler on the row ----
+   sampi_run_fast applies one member of a chain to the row by the fast function of its kind, or declines. Draws
+   (run/draw.h) and the view of an array (run/arrays.h) call it for one member after the other. */
 
-/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
-   puts the state back, and no log-probability is told. */
-static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
 {
-    *token = cur->data[cur->selected].id;
-    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
-    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
-    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    member->at_position = position;
+    member->at_ordinal = ordinal[member->kind];
+    int status = traits->fast(row, member);
+    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
     return status;
-}
-
-/* Members from .. n on an array (>>apply). */
-static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                               samp_token_data_array *cur, const uint32_t *ordinal);
-
-/* The rest of a draw, members from .. n, over an array. */
-static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
-{
-    int status = sampi_apply_members(job, member, from, n, cur, ordinal);
-    if (!status) status = sampi_check_selected(cur);
-    return status ? status : sampi_accept_selected(job, cur, token);
 }
 #ifndef SAMP_NO_MT19937
 /* ---- src/rows/llama_cpp/sums.h ---- */
@@ -13254,10 +13313,10 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     return SAMPI_DECLINED;
 }
 
-/* ---- src/rows/llama_cpp/draw.h ---- */
-/* ---- a draw in llama.cpp's arithmetic ----
+/* ---- src/rows/llama_cpp/step.h ---- */
+/* ---- one sampler on the row, in llama.cpp's arithmetic ----
    Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
-   what it leaves is known; all others decline, and the chain goes on by steps. */
+   what it leaves is known; all others decline. */
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
@@ -13282,363 +13341,12 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     return status;
 }
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
-static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                         sampi_row *row, samp_token *token)
-{
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    samp_token_data_array *cur = &row->cur;
-    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
-    if (status) return status;
-    if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
-        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
-    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
-    if (!status) status = sampi_check(cur);
-    if (status) return status;
-    sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
-    errno = before;
-    return sampi_accept_selected(job, cur, token);
-}
-
-/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
-   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
-static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
-                                       samp_token *token)
-{
-    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
-    int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
-    sampi_row last;
-    bool by_steps = false;
-    if (status) return status;
-    sampi_open_llama(row, row->work);
-    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
-    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
-        const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
-        bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
-        bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
-        if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
-    }
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
-    if (known == 0) return SAMPI_DECLINED;
-    sampi_save_state(s);
-    while (i < known && !row->cur.data && row->token < 0 && !status) {
-        bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
-        last = *row;
-        if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
-        if (!status) i++;
-    }
-    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
-        bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
-        by_steps = true;
-        status = SAMP_OK;
-    }
-    errno = before; /* libm's functions set it on underflow */
-    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
-        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
-    s->perf.n_steps += by_steps;
-    if (!status && row->cur.data) {
-        status = sampi_finish_llama(job, member, i, n, row, token);
-    } else if (!status) {
-        *token = row->token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) {
-            sampi_compact(&last);
-            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
-        }
-    }
-    return sampi_end_draw(s, status);
-}
-
 /* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
     return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
 }
 #endif
-/* ---- src/rows/draw.h ---- */
-/* ---- a draw ----
-   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
-   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
-   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
-   */
-
-/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
-   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
-   drop some. */
-static int sampi_known_members(const sampi_plan *plan, bool *sorted)
-{
-    int known = 0;
-    bool by_id = true;
-    *sorted = false;
-    for (int i = 0; i < plan->n_members; i++) {
-        const sampi_sampler *member = plan->member[i];
-        unsigned flags = sampi_traits_of(member->kind)->flags;
-        if (member->off) continue;
-        if (!(flags & SAMPI_KEEPS_P)) break;
-        if (!(flags & SAMPI_DROPS)) continue;
-        if (!(flags & SAMPI_SORTS)) {
-            by_id = by_id && member->u.cut.min_keep <= 1;
-            if (!by_id) continue;
-        } else {
-            by_id = false;
-        }
-        known = i + 1;
-        *sorted = !by_id;
-    }
-    return known;
-}
-
-/* One sampler on the row. */
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
-{
-    const sampi_traits *traits = sampi_traits_of(member->kind);
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
-    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
-    member->at_position = position;
-    member->at_ordinal = ordinal[member->kind];
-    int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
-    return status;
-}
-
-/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
-   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
-{
-    sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    bool sorted;
-    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++)
-        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
-    if (status) return status; /* none of these has a state that a draw changes */
-    sampi_compact(row);
-    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
-        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
-    samp_token_data_array cur = sampi_row_array(row);
-    if (sorted) sampi_sort_all(&cur);
-    sampi_save_state(s);
-    s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
-}
-
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_fast(const sampi_job *job, samp_token *token)
-{
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    sampi_sampler *s = job->s;
-    sampi_row row;
-    sampi_plan plan;
-    int i = 0, status;
-    sampi_plan_chain(&plan, s);
-    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0]))
-        return sampi_draw_llama(job, &plan, &row, token);
-    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
-    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
-        return SAMPI_DECLINED;
-    if ((status = sampi_open_row(&row, job))) return status;
-    sampi_save_state(s);
-    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
-    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
-        if (row.floor > -FLT_MAX) sampi_compact(&row);
-        samp_token_data_array cur = sampi_row_array(&row);
-        s->perf.n_steps++;
-        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
-    } else if (!status) {
-        *token = row.token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
-    }
-    return sampi_end_draw(s, status);
-}
-
-/* ---- src/run/sample.h ---- */
-/* ================================================================================================== >>sample
-   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
-   (rows/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
-   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
-   or nothing: after an error the samplers' state is as before. The room also takes the memory of a draw
-   (samp_reserve). */
-
-/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
-static size_t sampi_lay(size_t *size, size_t bytes)
-{
-    size_t at = *size;
-    *size += (bytes + 63) & ~(size_t)63;
-    return at;
-}
-
-/* Can the array be a view while w is used? */
-static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
-
-/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
-     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
-     line        a maximum for each line, filled up to less than twice as many where they are folded
-     scratch     the folded maxima are fewer, a compact row's lines at most as many */
-static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
-{
-    size_t size = 0;
-    if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
-    if (n < work->n) n = work->n;
-    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
-    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
-    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
-    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
-    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
-    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
-    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
-    char *block = (char *)SAMP_MALLOC(size + 64);
-    if (!block) return SAMP_E_NOMEM;
-    char *base = block + (64 - (uintptr_t)block % 64) % 64;
-    SAMP_FREE(work->block);
-    work->block = block;
-    work->n = n;
-    work->candidate = (samp_token_data *)(void *)(base + candidate);
-    work->w = (uint64_t *)(void *)(base + w);
-    work->x = (float *)(void *)(base + x);
-    work->id = (int32_t *)(void *)(base + id);
-    work->line = (float *)(void *)(base + line);
-    work->scratch = (float *)(void *)(base + scratch);
-    work->sum = (uint64_t *)(void *)(base + sum);
-    work->change = (sampi_change *)(void *)(base + change);
-    work->logits = (float *)(void *)(base + logits);
-    work->own = (float *)(void *)(base + own);
-    return SAMP_OK;
-}
-
-/* Such chains need the array. */
-static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_has_custom(s->u.chain.item[i])) return true;
-    return sampi_is_custom(s);
-}
-
-SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
-{
-    if (!s) return SAMP_E_NULL;
-    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
-    return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
-}
-
-/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
-   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
-   had not. */
-static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
-{
-    const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    sampi_sampler *s = job->s;
-    sampi_row row;
-    int status = sampi_open_row(&row, job);
-    if (status) return status;
-    samp_token_data_array cur = sampi_row_array(&row);
-    sampi_save_state(s);
-    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
-}
-
-/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
-   becomes that sampler's, joined with its own. */
-static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
-{
-    uint32_t *bits = NULL;
-    int status = sampi_traits_of(first->kind)->hooks->mask(first, job->s, &job->n, &bits);
-    if (status || !bits) return status;
-    for (size_t i = 0; job->mask && i < (job->n + 31) / 32; i++) bits[i] &= job->mask[i];
-    job->mask = bits;
-    return SAMP_OK;
-}
-
-/* A token by either way, or a negative status. */
-static samp_token sampi_draw_job(const sampi_job *job)
-{
-    samp_token token = -1;
-    int status = sampi_draw_fast(job, &token);
-    if (status == SAMPI_DECLINED) {
-        job->s->perf.n_steps++;
-        status = sampi_draw_by_steps(job, &token);
-    }
-    return status ? status : token;
-}
-
-/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
-static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
-{
-    sampi_job masked = *job;
-    sampi_row row;
-    int status = sampi_mask_job(&masked, first);
-    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
-        status = sampi_open_row(&row, job);
-    return status ? status : sampi_draw_job(&masked);
-}
-
-static samp_token sampi_draw_any(const sampi_job *job)
-{
-    sampi_sampler *first = sampi_first_mask(job->s);
-    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
-}
-
-/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
-static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
-{
-    sampi_row row;
-    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
-}
-
-/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
-static samp_token sampi_sample(const sampi_job *job)
-{
-    sampi_sampler *s = job->s;
-#ifdef SAMP_CLOCK
-    uint64_t start = SAMP_CLOCK();
-#endif
-    sampi_moves(s);
-    samp_token token = sampi_draw_any(job);
-    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
-    if (token >= 0) s->perf.n_sample++;
-#ifdef SAMP_CLOCK
-    s->perf.t_sample_ns += SAMP_CLOCK() - start;
-#endif
-    return token;
-}
-
-static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
-                                   bool accept)
-{
-    sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !logits) return SAMP_E_NULL;
-    int status = samp_status(sampler, NULL);
-    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
-    if (!status) status = samp_reserve(sampler, n_vocab);
-    if (status) return status;
-    sampi_job job;
-    job.s = s;
-    job.work = &s->work;
-    job.data = logits;
-    job.dtype = SAMP_F32;
-    job.mask = mask;
-    job.n = n_vocab;
-    job.logprobs = NULL;
-    job.accept = accept;
-    return sampi_sample(&job);
-}
-
-SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
-{
-    return sampi_sample_one(s, logits, n_vocab, NULL, true);
-}
-
-SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
-{
-    return sampi_sample_one(s, logits, n_vocab, NULL, false);
-}
-
 /* ---- src/run/apply.h ---- */
 /* =================================================================================================== >>apply
    samp_apply: a sampler and the user's array of candidates come in, the array is changed in place. The steps
@@ -14184,7 +13892,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 /* ---- samp_apply: an array through a chain ----
    The loop of samp_apply over the members of a chain. Each member works through the view while that is open, else step
    by step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
-   samp_apply and on life/chain.h. rows/finish.h calls it too, for a row that has become an array
+   samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
    (sampi_apply_members). */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */
@@ -14279,6 +13987,310 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
     return sampi_end_draw(s, status);
+}
+
+/* ---- src/run/finish.h ---- */
+/* ================================================================================================== >>sample
+   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
+   (run/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
+   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
+   or nothing: after an error the samplers' state is as before.
+
+   This room has the end of both ways: an array and the members of the chain that have not seen it come in. They are
+   applied to it one by one, as samp_apply does it (run/walk.h), and the token that is selected is accepted. */
+
+/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
+   puts the state back, and no log-probability is told. */
+static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+{
+    *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    return status;
+}
+
+/* The rest of a draw, members from .. n, over an array. */
+static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
+{
+    int status = sampi_apply_members(job, member, from, n, cur, ordinal);
+    if (!status) status = sampi_check_selected(cur);
+    return status ? status : sampi_accept_selected(job, cur, token);
+}
+#ifndef SAMP_NO_MT19937
+/* ---- src/run/draw_llama_cpp.h ---- */
+/* ---- a draw in llama.cpp's arithmetic ----
+   As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
+   chain goes on by steps over the array of what is left. */
+
+/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
+static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                         sampi_row *row, samp_token *token)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    samp_token_data_array *cur = &row->cur;
+    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
+    if (status) return status;
+    if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
+        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
+    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
+    if (!status) status = sampi_check(cur);
+    if (status) return status;
+    sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+    errno = before;
+    return sampi_accept_selected(job, cur, token);
+}
+
+/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
+   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
+static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
+                                       samp_token *token)
+{
+    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
+    sampi_row last;
+    bool by_steps = false;
+    if (status) return status;
+    sampi_open_llama(row, row->work);
+    const sampi_sampler *done = plan->whole ? sampi_first_mask(s) : NULL; /* it is in the row's mask */
+    for (int j = 0; j < plan->n_members; j++) { /* one that is off says whether what may mask all has left anything */
+        const unsigned flags = n ? sampi_traits_of(member[n - 1]->kind)->flags : 0;
+        bool masks = !plan->whole && (flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE);
+        bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
+        if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
+    }
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
+    if (known == 0) return SAMPI_DECLINED;
+    sampi_save_state(s);
+    while (i < known && !row->cur.data && row->token < 0 && !status) {
+        bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
+        last = *row;
+        if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
+        if (!status) i++;
+    }
+    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
+        bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
+        by_steps = true;
+        status = SAMP_OK;
+    }
+    errno = before; /* libm's functions set it on underflow */
+    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
+        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    s->perf.n_steps += by_steps;
+    if (!status && row->cur.data) {
+        status = sampi_finish_llama(job, member, i, n, row, token);
+    } else if (!status) {
+        *token = row->token;
+        if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) {
+            sampi_compact(&last);
+            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
+        }
+    }
+    return sampi_end_draw(s, status);
+}
+#endif
+/* ---- src/run/draw.h ---- */
+/* ---- a draw ----
+   One token from one row: the plan of the chain, its members on the row, and, where one declines, the rest over the
+   array; then the token is accepted and log-probabilities are told. A custom sampler has to see what the steps would
+   show it, so the row serves up to where that is known. samp_sample, batches and samp_verify draw by sampi_draw_fast.
+   */
+
+/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
+   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
+   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
+   drop some. */
+static int sampi_known_members(const sampi_plan *plan, bool *sorted)
+{
+    int known = 0;
+    bool by_id = true;
+    *sorted = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        const sampi_sampler *member = plan->member[i];
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off) continue;
+        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_DROPS)) continue;
+        if (!(flags & SAMPI_SORTS)) {
+            by_id = by_id && member->u.cut.min_keep <= 1;
+            if (!by_id) continue;
+        } else {
+            by_id = false;
+        }
+        known = i + 1;
+        *sorted = !by_id;
+    }
+    return known;
+}
+
+/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
+   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
+    sampi_sampler *s = job->s;
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    bool sorted;
+    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++)
+        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
+    if (status) return status; /* none of these has a state that a draw changes */
+    sampi_compact(row);
+    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(row);
+    if (sorted) sampi_sort_all(&cur);
+    sampi_save_state(s);
+    s->perf.n_steps++;
+    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+}
+
+/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_fast(const sampi_job *job, samp_token *token)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s;
+    sampi_row row;
+    sampi_plan plan;
+    int i = 0, status;
+    sampi_plan_chain(&plan, s);
+    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
+    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
+    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+        return SAMPI_DECLINED;
+    if ((status = sampi_open_row(&row, job))) return status;
+    sampi_save_state(s);
+    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
+    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
+        if (row.floor > -FLT_MAX) sampi_compact(&row);
+        samp_token_data_array cur = sampi_row_array(&row);
+        s->perf.n_steps++;
+        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
+    } else if (!status) {
+        *token = row.token;
+        if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+    }
+    return sampi_end_draw(s, status);
+}
+
+/* ---- src/run/sample.h ---- */
+/* ---- samp_sample and samp_draw ----
+   A draw either way, the fast one first: this room has the draw by steps, the mask of a first member that masks,
+   log-probabilities and counts. It stands on run/draw.h and run/finish.h. */
+
+/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
+   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
+   had not. */
+static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
+{
+    const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s;
+    sampi_row row;
+    int status = sampi_open_row(&row, job);
+    if (status) return status;
+    samp_token_data_array cur = sampi_row_array(&row);
+    sampi_save_state(s);
+    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
+}
+
+/* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
+   becomes that sampler's, joined with its own. */
+static SAMPI_COLD int sampi_mask_job(sampi_job *job, sampi_sampler *first)
+{
+    uint32_t *bits = NULL;
+    int status = sampi_traits_of(first->kind)->hooks->mask(first, job->s, &job->n, &bits);
+    if (status || !bits) return status;
+    for (size_t i = 0; job->mask && i < (job->n + 31) / 32; i++) bits[i] &= job->mask[i];
+    job->mask = bits;
+    return SAMP_OK;
+}
+
+/* A token by either way, or a negative status. */
+static samp_token sampi_draw_job(const sampi_job *job)
+{
+    samp_token token = -1;
+    int status = sampi_draw_fast(job, &token);
+    if (status == SAMPI_DECLINED) {
+        job->s->perf.n_steps++;
+        status = sampi_draw_by_steps(job, &token);
+    }
+    return status ? status : token;
+}
+
+/* The same of a chain that begins with what masks. The raw log-probabilities are of all logits, so all are checked. */
+static SAMPI_COLD samp_token sampi_draw_masked(const sampi_job *job, sampi_sampler *first)
+{
+    sampi_job masked = *job;
+    sampi_row row;
+    int status = sampi_mask_job(&masked, first);
+    if (!status && job->logprobs && (masked.mask != job->mask || masked.n != job->n))
+        status = sampi_open_row(&row, job);
+    return status ? status : sampi_draw_job(&masked);
+}
+
+static samp_token sampi_draw_any(const sampi_job *job)
+{
+    sampi_sampler *first = sampi_first_mask(job->s);
+    return first ? sampi_draw_masked(job, first) : sampi_draw_job(job);
+}
+
+/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
+static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
+{
+    sampi_row row;
+    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+}
+
+/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
+static samp_token sampi_sample(const sampi_job *job)
+{
+    sampi_sampler *s = job->s;
+#ifdef SAMP_CLOCK
+    uint64_t start = SAMP_CLOCK();
+#endif
+    sampi_moves(s);
+    samp_token token = sampi_draw_any(job);
+    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
+    if (token >= 0) s->perf.n_sample++;
+#ifdef SAMP_CLOCK
+    s->perf.t_sample_ns += SAMP_CLOCK() - start;
+#endif
+    return token;
+}
+
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
+                                   bool accept)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !logits) return SAMP_E_NULL;
+    int status = samp_status(sampler, NULL);
+    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
+    if (!status) status = samp_reserve(sampler, n_vocab);
+    if (status) return status;
+    sampi_job job;
+    job.s = s;
+    job.work = &s->work;
+    job.data = logits;
+    job.dtype = SAMP_F32;
+    job.mask = mask;
+    job.n = n_vocab;
+    job.logprobs = NULL;
+    job.accept = accept;
+    return sampi_sample(&job);
+}
+
+SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
+{
+    return sampi_sample_one(s, logits, n_vocab, NULL, true);
+}
+
+SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
+{
+    return sampi_sample_one(s, logits, n_vocab, NULL, false);
 }
 
 /* ---- src/run/verify.h ---- */

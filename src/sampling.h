@@ -288,6 +288,7 @@ extern "C" {
 #include "life/update.h"
 #include "life/copy.h"
 #include "rows/row.h"
+#include "rows/reserve.h"
 #include "rows/pieces.h"
 #include "rows/thresholds.h"
 #include "rows/compact.h"
@@ -300,14 +301,12 @@ extern "C" {
 #include "rows/mirostat.h"
 #include "rows/plan.h"
 #include "rows/logprobs.h"
-#include "rows/finish.h"
+#include "rows/step.h"
 #ifndef SAMP_NO_MT19937
 #include "rows/llama_cpp/sums.h"
 #include "rows/llama_cpp/samplers.h"
-#include "rows/llama_cpp/draw.h"
+#include "rows/llama_cpp/step.h"
 #endif
-#include "rows/draw.h"
-#include "run/sample.h"
 #include "run/apply.h"
 #include "run/writing.h"
 #include "run/arrays.h"
@@ -315,6 +314,12 @@ extern "C" {
 #include "run/arrays_llama_cpp.h"
 #endif
 #include "run/walk.h"
+#include "run/finish.h"
+#ifndef SAMP_NO_MT19937
+#include "run/draw_llama_cpp.h"
+#endif
+#include "run/draw.h"
+#include "run/sample.h"
 #include "run/verify.h"
 #include "run/batch.h"
 #include "life/state.h"

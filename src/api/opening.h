@@ -89,7 +89,7 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
-       >>rollback  >>chain  >>fast  >>sample  >>apply                  applying them: samp_sample, samp_apply; and
+       >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers

@@ -1,5 +1,5 @@
 /* ---- the workspace ----
-   Memory of a draw, in the record of the sampler that samp_sample was called on (>>sample). */
+   Memory of a draw, in the record of the sampler that samp_sample was called on. rows/reserve.h makes it. */
 
 /* The logit that a token has in place of the one in a dense row (>>fast). */
 typedef struct sampi_change {

@@ -1,7 +1,7 @@
 /* ---- samp_apply: an array through a chain ----
    The loop of samp_apply over the members of a chain. Each member works through the view while that is open, else step
    by step; a custom sampler gets the array itself, so the view is closed for it. The room stands on the other rooms of
-   samp_apply and on life/chain.h. rows/finish.h calls it too, for a row that has become an array
+   samp_apply and on life/chain.h. run/finish.h calls it too, for a row that has become an array
    (sampi_apply_members). */
 
 /* One sampler that is no chain and not a user's, through a view or step by step. */

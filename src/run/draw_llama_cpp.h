@@ -1,29 +1,6 @@
 /* ---- a draw in llama.cpp's arithmetic ----
-   Its sums are floats, added in the order of the candidates, so a sampler may work on the row only where the order of
-   what it leaves is known; all others decline, and the chain goes on by steps. */
-
-/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
-   nothing. */
-static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
-{
-    const sampi_traits *traits = sampi_traits_of(member->kind);
-    sampi_mt before;
-    if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    const uint64_t scaled = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                            SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(ADAPTIVE_P);
-    const uint64_t by_order = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                              SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TEMP) | SAMPI_KIND_BIT(TEMP_EXT) |
-                              SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(MIROSTAT) |
-                              SAMPI_KIND_BIT(MIROSTAT_V2);
-    const uint64_t kind = (uint64_t)1 << member->kind;
-    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
-    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
-    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
-    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
-    int status = traits->fast_llama(row, member);
-    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
-    return status;
-}
+   As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
+   chain goes on by steps over the array of what is left. */
 
 /* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
@@ -92,10 +69,4 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         }
     }
     return sampi_end_draw(s, status);
-}
-
-/* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
-static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
-{
-    return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
 }

@@ -31,19 +31,6 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
     return known;
 }
 
-/* One sampler on the row. */
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
-{
-    const sampi_traits *traits = sampi_traits_of(member->kind);
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
-    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
-    member->at_position = position;
-    member->at_ordinal = ordinal[member->kind];
-    int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
-    return status;
-}
-
 /* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
    then step by step. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
@@ -74,8 +61,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan plan;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
-    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0]))
-        return sampi_draw_llama(job, &plan, &row, token);
+    if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;

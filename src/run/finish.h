@@ -1,6 +1,11 @@
-/* ---- the end of a draw, over an array ----
-   Where a chain can't go on over the row, the tokens that are left become an array, and the members that are left are
-   applied to it one by one, as samp_apply does it. */
+/* ================================================================================================== >>sample
+   samp_sample and samp_draw: a row of logits comes in, a token or a negative status goes out. The fast path
+   (run/draw.h) is asked first. Where it declines, the array of all candidates goes through the samplers one by one
+   (life/chain.h), which is what defines the token. Log-probabilities and counts are written at the end. A draw is all
+   or nothing: after an error the samplers' state is as before.
+
+   This room has the end of both ways: an array and the members of the chain that have not seen it come in. They are
+   applied to it one by one, as samp_apply does it (run/walk.h), and the token that is selected is accepted. */
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */
@@ -12,10 +17,6 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
 }
-
-/* Members from .. n on an array (>>apply). */
-static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                               samp_token_data_array *cur, const uint32_t *ordinal);
 
 /* The rest of a draw, members from .. n, over an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,

@@ -1,0 +1,68 @@
+/* ---- room for a draw ----
+   samp_reserve and what it is made of: a sampler and the size of a vocabulary come in; the sampler's workspace
+   (rows/work.h) has room for rows of that size when it returns. */
+
+/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+static size_t sampi_lay(size_t *size, size_t bytes)
+{
+    size_t at = *size;
+    *size += (bytes + 63) & ~(size_t)63;
+    return at;
+}
+
+/* Can the array be a view while w is used? */
+static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
+
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what rows/ puts there:
+     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
+     line        a maximum for each line, filled up to less than twice as many where they are folded
+     scratch     the folded maxima are fewer, a compact row's lines at most as many */
+static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
+{
+    size_t size = 0;
+    if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
+    if (n < work->n) n = work->n;
+    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
+    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
+    char *block = (char *)SAMP_MALLOC(size + 64);
+    if (!block) return SAMP_E_NOMEM;
+    char *base = block + (64 - (uintptr_t)block % 64) % 64;
+    SAMP_FREE(work->block);
+    work->block = block;
+    work->n = n;
+    work->candidate = (samp_token_data *)(void *)(base + candidate);
+    work->w = (uint64_t *)(void *)(base + w);
+    work->x = (float *)(void *)(base + x);
+    work->id = (int32_t *)(void *)(base + id);
+    work->line = (float *)(void *)(base + line);
+    work->scratch = (float *)(void *)(base + scratch);
+    work->sum = (uint64_t *)(void *)(base + sum);
+    work->change = (sampi_change *)(void *)(base + change);
+    work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
+    return SAMP_OK;
+}
+
+/* Such chains need the array. */
+static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_has_custom(s->u.chain.item[i])) return true;
+    return sampi_is_custom(s);
+}
+
+SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
+{
+    if (!s) return SAMP_E_NULL;
+    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
+    return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
+}
