@@ -389,7 +389,7 @@ static void *random_batches_of(void *seed)
     return stage_free(&t, good, "one of several threads") ? seed : NULL;
 }
 
-static bool threads(void)
+static bool contexts_in_threads(void)
 {
     enum { THREADS = 3 };
     pthread_t thread[THREADS];
@@ -474,7 +474,7 @@ static bool smallest_shapes(void)
 }
 
 /* A NaN is found wherever it is, in every type. */
-static bool nan_anywhere(void)
+static bool a_nan_is_found_anywhere(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -559,7 +559,7 @@ static bool above_the_maximum(void)
 }
 
 /* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real, of the usual types. */
-static bool long_rows(void)
+static bool rows_of_a_real_size(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -783,7 +783,7 @@ static bool cuts_to_the_unit(void)
 }
 
 /* A chain may change sides between any two tokens. */
-static bool sides_change(void)
+static bool chains_change_sides(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1063,7 +1063,7 @@ static samp_sampler *long_chain(int n, int n_bias, size_t n_vocab, uint64_t seed
 }
 
 /* As many samplers as the device takes, and more: the row then goes to the CPU. */
-static bool many_members(void)
+static bool chains_of_many_members(void)
 {
     static const int members[] = { 22, 23, 24, 25, 65, 200 };
     stage t;
@@ -1092,7 +1092,7 @@ static bool many_members(void)
 
 /* As many samplers as a row can have on the device, in every row; then a row with too many changed logits and more
    samplers than the others, which are there already. */
-static bool full_rows(void)
+static bool rows_with_most_samplers(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1122,11 +1122,11 @@ static bool full_rows(void)
         free_chains(&t, ROWS);
         samp_gpu_free(gpu);
     }
-    return stage_free(&t, good, "full rows");
+    return stage_free(&t, good, "rows with most samplers");
 }
 
 /* The numbers of batches are used up; and a batch has failed, which leaves the device anywhere, or never ends. */
-static bool start_again(void)
+static bool batches_fail_and_run_out(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1156,11 +1156,11 @@ static bool start_again(void)
         good = good && play_batch(&t, 0, &l);
     }
     free_chains(&t, 6);
-    return stage_free(&t, good, "start again");
+    return stage_free(&t, good, "batches fail and run out");
 }
 
 /* A state is loaded while the device has another one of the same position: what a row that failed has left there. */
-static bool loaded_state(void)
+static bool a_state_loaded_over_another(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1194,7 +1194,7 @@ static bool loaded_state(void)
 
 /* Tokens left on the device, also those of rows that the CPU has sampled, and statuses; logits that are there before, or
    are not. */
-static bool out_on_device(void)
+static bool tokens_left_on_the_device(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1395,7 +1395,7 @@ static bool small_batches(stage *t, samp_sampler *(*make)(source *, size_t), uin
     return failed == 0;
 }
 
-static bool users(void)
+static bool samplers_of_the_user(void)
 {
     stage t;
     uint64_t n = env_setting("SAMP_TEST_CASES", 4000) / 8;
@@ -1420,16 +1420,16 @@ static samp_sampler *order_chain(source *s, size_t n)
     return chain;
 }
 
-static bool orders(void)
+static bool arrays_in_an_order_of_their_own(void)
 {
     stage t;
     bool good = stage_make(&t);
     return stage_free(&t, good && small_batches(&t, order_chain, env_setting("SAMP_TEST_CASES", 4000) / 8, false),
-                      "orders");
+                      "arrays in an order of their own");
 }
 
 /* With log-probabilities a batch gives what samp_sample_batch gives: one launch a pass, and teams that wait. */
-static bool logprobs(void)
+static bool logprobs_are_the_cpus(void)
 {
     stage t;
     bool good = stage_make(&t);
@@ -1469,7 +1469,7 @@ static int who_tells(samp_gpu *gpu, int n_samplers, int32_t n_raw, int32_t n_pro
 }
 
 /* The device's are limited; the CPU has the others, and says what is wrong. */
-static bool logprobs_where(void)
+static bool logprobs_beyond_the_device(void)
 {
     bool good = true;
     samp_logprob top[5];
@@ -1498,7 +1498,7 @@ static bool plan_is(const samp_gpu *gpu, samp_sampler *chain, const char *want)
     return same;
 }
 
-static bool plans(void)
+static bool plans_say_where_samplers_run(void)
 {
     bool good = true;
     samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 };
@@ -1548,7 +1548,7 @@ static bool plans(void)
 }
 
 /* A kind that the device has no step for goes to the CPU by plan, and its chain's tokens are the same. */
-static bool unknown_kinds(void)
+static bool kinds_without_a_step(void)
 {
     static const char *const names[] = { "logit-bias", "penalties", "dry",         "top-n-sigma", "top-k",
                                          "tail-free",  "typical",   "top-p",       "min-p",       "xtc",
@@ -1577,11 +1577,11 @@ static bool unknown_kinds(void)
         if (failed) printf("  without %s\n", hidden);
     }
     hidden = NULL;
-    return stage_free(&t, good && !failed, "unknown kinds");
+    return stage_free(&t, good && !failed, "kinds without a step");
 }
 
 /* So many rows that a team has several groups of one: those of 16-bit elements are then read two groups at a time. */
-static bool many_rows(void)
+static bool several_groups_of_a_team(void)
 {
     enum { ROWS = 600, N = 5000 };
     bool good = true;
@@ -1613,7 +1613,7 @@ static bool many_rows(void)
 }
 
 /* Where there is no device, the same calls sample on the CPU. */
-static bool no_device(void)
+static bool without_a_device(void)
 {
     enum { N = 300 };
     bool good = true;
@@ -1643,7 +1643,7 @@ static bool no_device(void)
 }
 
 /* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
-static bool errors(void)
+static bool refused_calls_change_nothing(void)
 {
     bool good = true;
     int status = 1;
@@ -1724,37 +1724,37 @@ static bool errors(void)
 }
 
 #define TESTS(X)                                                                                                     \
-    X(many_rows)                                                                                                     \
-    X(no_device)                                                                                                     \
-    X(errors)                                                                                                        \
-    X(plans)                                                                                                         \
-    X(unknown_kinds)                                                                                                 \
+    X(several_groups_of_a_team)                                                                                      \
+    X(without_a_device)                                                                                              \
+    X(refused_calls_change_nothing)                                                                                  \
+    X(plans_say_where_samplers_run)                                                                                  \
+    X(kinds_without_a_step)                                                                                          \
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
     X(kept_rows)                                                                                                     \
     X(kept_windows)                                                                                                  \
     X(chain_in_a_chain)                                                                                              \
-    X(many_members)                                                                                                  \
-    X(full_rows)                                                                                                     \
-    X(start_again)                                                                                                   \
-    X(loaded_state)                                                                                                  \
-    X(out_on_device)                                                                                                 \
-    X(threads)                                                                                                       \
+    X(chains_of_many_members)                                                                                        \
+    X(rows_with_most_samplers)                                                                                       \
+    X(batches_fail_and_run_out)                                                                                      \
+    X(a_state_loaded_over_another)                                                                                   \
+    X(tokens_left_on_the_device)                                                                                     \
+    X(contexts_in_threads)                                                                                           \
     X(waiting_teams)                                                                                                 \
-    X(users)                                                                                                         \
-    X(orders)                                                                                                        \
-    X(logprobs)                                                                                                      \
-    X(logprobs_where)                                                                                                \
-    X(nan_anywhere)                                                                                                  \
+    X(samplers_of_the_user)                                                                                          \
+    X(arrays_in_an_order_of_their_own)                                                                               \
+    X(logprobs_are_the_cpus)                                                                                         \
+    X(logprobs_beyond_the_device)                                                                                    \
+    X(a_nan_is_found_anywhere)                                                                                       \
     X(sigma_at_the_cut)                                                                                              \
     X(above_the_maximum)                                                                                             \
-    X(sides_change)                                                                                                  \
+    X(chains_change_sides)                                                                                           \
     X(changed_at_the_end)                                                                                            \
     X(long_nuclei)                                                                                                   \
     X(ties_of_few)                                                                                                   \
     X(windows_fit)                                                                                                   \
     X(cuts_to_the_unit)                                                                                              \
-    X(long_rows)
+    X(rows_of_a_real_size)
 
 int main(int argc, char **argv)
 {

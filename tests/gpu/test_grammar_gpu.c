@@ -216,7 +216,7 @@ static void play_in_chains(int device, const samp_grammar *g, samp_rng_kind rng)
     stage_free(t);
 }
 
-static void test_in_chains(void **state)
+static void test_grammars_in_chains(void **state)
 {
     (void)state;
     play_all(play_in_chains);
@@ -263,14 +263,14 @@ static void play_masks(int device, const samp_grammar *g, samp_rng_kind rng)
     stage_free(t);
 }
 
-static void test_masks(void **state)
+static void test_grammars_as_masks(void **state)
 {
     (void)state;
     play_all(play_masks);
 }
 
 /* A grammar and a mask at once: what both allow. */
-static void test_both(void **state)
+static void test_grammar_and_mask(void **state)
 {
     (void)state;
     stage *t = stage_make(SAMP_GPU_HOST);
@@ -373,8 +373,9 @@ static void test_plans(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constraints), cmocka_unit_test(test_plans), cmocka_unit_test(test_in_chains),
-        cmocka_unit_test(test_masks),       cmocka_unit_test(test_both),
+        cmocka_unit_test(test_constraints),        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_grammars_in_chains), cmocka_unit_test(test_grammars_as_masks),
+        cmocka_unit_test(test_grammar_and_mask),
     };
     return test_run(argc, argv, tests, set_up, tear_down);
 }

@@ -611,7 +611,7 @@ static bool ending_case(world *w, int i, size_t n, int kind, samp_dtype dtype, b
 }
 
 /* Shorter and longer than the length from which sums are estimated, and than a row can be. */
-static bool every_ending(void)
+static bool every_ending_of_a_chain(void)
 {
     static const size_t length[] = { 3, 130, 1500, 9000 };
     world w;
@@ -702,7 +702,7 @@ static bool element_case(world *w, samp_sampler *greedy, samp_dtype dtype, size_
     return true;
 }
 
-static bool every_element(void)
+static bool every_element_is_the_largest(void)
 {
     world w;
     bool good = true;
@@ -791,7 +791,7 @@ static bool patterns_in_batches(world *w, samp_dtype dtype, const float *value)
     return good;
 }
 
-static bool every_pattern(void)
+static bool every_pattern_of_16_bits(void)
 {
     static float value[PATTERNS];
     world w;
@@ -813,7 +813,7 @@ static bool every_pattern(void)
 }
 
 /* f64 is rounded to the nearest f32, ties to even, and beyond FLT_MAX to an infinity. */
-static bool f64_rounds(void)
+static bool f64_rounds_to_nearest(void)
 {
     const double one = 1.0, up = one + ldexp(1.0, -24), beyond = (double)FLT_MAX + ldexp(1.0, 103);
     const double in[] = { up,
@@ -920,7 +920,7 @@ static bool rows_come_and_go(void)
 }
 
 /* Every way in which a row can fail stands between two good rows. */
-static bool bad_rows(void)
+static bool bad_rows_between_good_ones(void)
 {
     enum { BAD = 11, ROWS = 2 * BAD + 1, WORDS = (SMALL + 31) / 32 };
     static float data[ROWS][SMALL];
@@ -990,7 +990,7 @@ static bool bad_rows(void)
 }
 
 /* A token that a sampler of the user's refuses is none: nothing is drawn or counted. */
-static bool refused_tokens(void)
+static bool tokens_that_a_sampler_refuses(void)
 {
     static float data[2][SMALL];
     static samp_logprobs lp[2];
@@ -1018,7 +1018,7 @@ static bool refused_tokens(void)
 }
 
 /* A call that makes no sense does nothing. */
-static bool call_errors(void)
+static bool bad_calls_do_nothing(void)
 {
     enum { N_ROWS = 3 };
     static double data[4 * SMALL];
@@ -1100,7 +1100,7 @@ static bool call_errors(void)
 
 /* A workspace for each thread, from chains that have one or not; with less memory, fewer threads. And with its first
    token each chain takes room for what samp_rollback needs, if samp_reserve did not. */
-static bool workspaces(void)
+static bool workspaces_of_threads(void)
 {
     enum { N_ROWS = 32, LONG = 2 * SMALL };
     static float data[N_ROWS][LONG];
@@ -1258,20 +1258,20 @@ static bool logprobs_near_one(void)
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
-    X(call_errors)                                                                                                   \
-    X(bad_rows)                                                                                                      \
-    X(refused_tokens)                                                                                                \
+    X(bad_calls_do_nothing)                                                                                          \
+    X(bad_rows_between_good_ones)                                                                                    \
+    X(tokens_that_a_sampler_refuses)                                                                                 \
     X(rows_come_and_go)                                                                                              \
-    X(workspaces)                                                                                                    \
+    X(workspaces_of_threads)                                                                                         \
     X(two_batches_at_once)                                                                                           \
     X(masked_in_a_cut_row)                                                                                           \
-    X(f64_rounds)                                                                                                    \
+    X(f64_rounds_to_nearest)                                                                                         \
     X(rank_behind_a_cut)                                                                                             \
     X(logprobs_near_one)                                                                                             \
-    X(every_pattern)                                                                                                 \
-    X(every_element)                                                                                                 \
+    X(every_pattern_of_16_bits)                                                                                      \
+    X(every_element_is_the_largest)                                                                                  \
     X(random_batches)                                                                                                \
-    X(every_ending)                                                                                                  \
+    X(every_ending_of_a_chain)                                                                                       \
     X(long_rows)
 
 #ifndef SAMP_TEST_PARTS /* fuzz/fuzz_batch.c has a main of its own */

@@ -138,7 +138,7 @@ static void test_two_of_a_kind(void **state)
 
 /* ------------------------------------------------------------------------------- add, get, n, remove, own */
 
-static void test_members(void **state)
+static void test_members_come_and_go(void **state)
 {
     (void)state;
     samp_sampler *chain = samp_chain_init(), *a = make_temp(), *b = make_top_k(), *c = make_dist();
@@ -422,7 +422,7 @@ static int last_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static void test_custom(void **state)
+static void test_custom_is_called(void **state)
 {
     (void)state;
     counting c;
@@ -1476,12 +1476,12 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_two_of_a_kind),
-        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_members_come_and_go),
         cmocka_unit_test(test_insert),
         cmocka_unit_test(test_misplaced),
         cmocka_unit_test(test_no_cycles),
         cmocka_unit_test(test_not_a_chain),
-        cmocka_unit_test(test_custom),
+        cmocka_unit_test(test_custom_is_called),
         cmocka_unit_test(test_accept_reaches_all),
         cmocka_unit_test(test_reset_and_clone),
         cmocka_unit_test(test_reset_and_clone_alone),

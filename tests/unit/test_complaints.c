@@ -1,10 +1,10 @@
 /* test_complaints.c - what users of samplers elsewhere have complained of, each as a test with its name. Not here, since
    it has its test where it belongs:
-     mask path and sort path disagree           test_fast (random_chains, arrays)
+     mask path and sort path disagree           test_fast (random_chains, apply_gives_what_the_steps_give)
      a batch's size changes a token             test_batch (random_batches, rows_come_and_go)
-     host and device disagree on ties           gpu/test_gpu (random_batches, full_rows)
-     a NaN anywhere in a row of the device      gpu/test_gpu (nan_anywhere)
-     a bad grammar ends the program             test_grammar (test_errors), test_schema (test_refusals)
+     host and device disagree on ties           gpu/test_gpu (random_batches, rows_with_most_samplers)
+     a NaN anywhere in a row of the device      gpu/test_gpu (a_nan_is_found_anywhere)
+     a bad grammar ends the program             test_grammar (test_places_of_errors), test_schema (test_refusals)
      a grammar takes exponential time           test_grammar (test_hostile, test_hostile_texts)
      a grammar beside drafts                    test_grammar (test_verify)
      a grammar beside sampling on the device    gpu/test_grammar_gpu

@@ -511,7 +511,7 @@ static void walk(source *s, kind kind)
     samp_free(sampler);
 }
 
-static void test_walks(void **state)
+static void test_random_walks(void **state)
 {
     (void)state;
     size_t n = getenv("SAMP_TEST_QUICK") ? 3 : getenv("SAMP_TEST_FULL") ? 1000 : 60;
@@ -696,7 +696,7 @@ static void made_of(samp_sampler *s, const samp_token *text, size_t n, const flo
 #define MADE(s, text, ...) made_of(s, text, sizeof text / sizeof *text, (const float[10]){ __VA_ARGS__ })
 #define NO                 -INFINITY
 
-static void test_by_hand(void **state)
+static void test_each_by_hand(void **state)
 {
     (void)state;
     static const samp_token text[] = { 3, 1, 4, 1, 5, 1, 4 }, two[] = { 5, 7 }, one[] = { 5 }, pair[] = { 4, 1 };
@@ -799,7 +799,7 @@ static void test_in_chains(void **state)
 }
 
 /* Off: it says so, and nothing of it is left in a draw. */
-static void test_off(void **state)
+static void test_disabled(void **state)
 {
     (void)state;
     static const samp_token t[] = { 1 };
@@ -959,7 +959,7 @@ static void carries(samp_sampler *s, int status, const char *field)
     samp_free(s);
 }
 
-static void test_errors(void **state)
+static void test_bad_arguments(void **state)
 {
     (void)state;
     static const samp_token good[] = { 1, 2 }, low[] = { 1, -1 }, high[] = { SAMP_MAX_VOCAB };
@@ -1067,7 +1067,7 @@ static void test_errors(void **state)
 }
 
 /* Nothing left is a status, and nothing has changed: on the fast path and on an array. */
-static void test_empty(void **state)
+static void test_nothing_left(void **state)
 {
     (void)state;
     static const samp_token all[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, masked[] = { 3 }, beyond[] = { 900 };
@@ -1278,13 +1278,13 @@ static int make_rows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walks),           cmocka_unit_test(test_rewinding),
-        cmocka_unit_test(test_rewind_later),    cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_random_walks),    cmocka_unit_test(test_rewinding),
+        cmocka_unit_test(test_rewind_later),    cmocka_unit_test(test_each_by_hand),
         cmocka_unit_test(test_rewind_most),     cmocka_unit_test(test_many_bans),
         cmocka_unit_test(test_unfinished),      cmocka_unit_test(test_in_chains),
-        cmocka_unit_test(test_forged_end),      cmocka_unit_test(test_off),
-        cmocka_unit_test(test_describe),        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_empty),           cmocka_unit_test(test_hostile_states),
+        cmocka_unit_test(test_forged_end),      cmocka_unit_test(test_disabled),
+        cmocka_unit_test(test_describe),        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_nothing_left),    cmocka_unit_test(test_hostile_states),
         cmocka_unit_test(test_other_settings),  cmocka_unit_test(test_verify),
         cmocka_unit_test(test_top_p_decay),     cmocka_unit_test(test_top_p_decay_formula),
         cmocka_unit_test(test_mask_behind_temp)

@@ -274,7 +274,7 @@ static void test_saved(void **state)
     }
 }
 
-static void test_refused(void **state)
+static void test_bad_calls(void **state)
 {
     (void)state;
     float logits[2048];
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_storage), cmocka_unit_test(test_fragmented), cmocka_unit_test(test_defragmented),
         cmocka_unit_test(test_forked),  cmocka_unit_test(test_batched),    cmocka_unit_test(test_shifted),
-        cmocka_unit_test(test_saved),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_saved),   cmocka_unit_test(test_bad_calls),
     };
     return test_run(argc, argv, tests, setup, teardown);
 }

@@ -525,7 +525,7 @@ static void take(samp_sampler *chain, const float *row, samp_token token)
 
 /* The row behind a + 1 tokens of a draft is logits + row * N: in a line row a, in a tree the path's. Each accepted token
    is taken alone by another chain: the states are the same, mu and averages included. */
-static void test_state(void **state)
+static void test_state_behind_a_draft(void **state)
 {
     (void)state;
     source rng = source_stream(9510);
@@ -557,7 +557,7 @@ static void test_state(void **state)
 }
 
 /* The same tokens on the fast path, step by step, and on every instruction set. */
-static void test_executors(void **state)
+static void test_executors_agree(void **state)
 {
     (void)state;
     source rng = source_stream(9520);
@@ -1295,8 +1295,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tree_formula),
         cmocka_unit_test(test_block_accepts_more),
         cmocka_unit_test(test_same_as_verify),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_executors),
+        cmocka_unit_test(test_state_behind_a_draft),
+        cmocka_unit_test(test_executors_agree),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_tree_exact),
         cmocka_unit_test(test_greedy),

@@ -99,7 +99,7 @@ static bool random_chains(void)
 }
 
 /* More members than anything on the fast path may have room for. */
-static bool many_members(void)
+static bool chains_of_many_members(void)
 {
     static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200, 256, 257, 300 };
     enum { N = 300 };
@@ -533,7 +533,7 @@ static bool sums_of_rows(void)
 }
 
 /* All chains at all lengths, and those that sum over the row with all kinds of rows. */
-static bool long_rows(void)
+static bool long_rows_of_every_chain(void)
 {
     static const size_t length[] = { 32768, 128256, 151936, LONGEST };
     static const int summing[] = { 1, 4, 5, 6, 7, 9, 10, 14, 18, 19, 20 };
@@ -706,7 +706,7 @@ static void bad_row(float *row)
 }
 
 /* typical: quickselect gives up behind 64 partitions, and what is left is sorted. */
-static bool bad_splits(void)
+static bool typical_gives_up_quickselect(void)
 {
     static samp_token_data d[SPLITS];
     player p;
@@ -724,7 +724,7 @@ static bool bad_splits(void)
         for (uint64_t at = 0; at < 20 && good; at++) good = expect(&p, chain, p.row, 1 + SPLITS, DEFINED, at);
         samp_free(chain);
     }
-    return end(&p, good, "bad splits");
+    return end(&p, good, "typical without quickselect");
 }
 
 /* How many tokens a sampler leaves of a row, by its definition. */
@@ -974,7 +974,7 @@ static void rare_row(float *row, size_t n, int kind)
     if (kind == 6) row[0] = -INFINITY;
 }
 
-static bool rare_ways(void)
+static bool ways_that_few_rows_go(void)
 {
     player p;
     const size_t n = 16000; /* long enough for a head of it to be worth its while */
@@ -992,7 +992,7 @@ static bool rare_ways(void)
                 if (!good) printf("%s\n%s", at_work, p.report);
                 band_free(&p, &b);
             }
-    return end(&p, good, "rare ways");
+    return end(&p, good, "ways that few rows go");
 }
 
 /* ---- cuts ---- */
@@ -1332,7 +1332,7 @@ static samp_sampler *biases(size_t n, int32_t from)
     return samp_init_logit_bias((int32_t)n, 256, list);
 }
 
-static bool long_ties(void)
+static bool ties_in_long_rows(void)
 {
     enum { LONG = 40000 };
     static const size_t keeps[] = { 0, 1000, 15000, LONG - 1, LONG };
@@ -1544,7 +1544,7 @@ static bool flat_case(player *p, uint64_t seed, int kind)
     return good;
 }
 
-static bool flat_rows(void)
+static bool flat_rows_in_typical_and_tail_free(void)
 {
     player p;
     bool good = true;
@@ -1633,12 +1633,12 @@ static bool every_element_with_state(void)
     return end(&p, good, "every element, samplers with a state");
 }
 
-/* --------------------------------------------------------------------------------------------------- corners
-   Rows that have made a difference once, cut down to what matters. */
+/* --------------------------------------------------------------------------------------- rows that once differed
+   Cut down to what matters. */
 
-enum { N_CORNERS = 12, CORNER_SIZE = 6 };
+enum { N_DIFFERED = 12, DIFFERED_SIZE = 6 };
 
-static samp_sampler *corner_chain(int i)
+static samp_sampler *chain_that_differed(int i)
 {
     samp_logit_bias down = { 0, -FLT_MAX };
     switch (i) {
@@ -1659,9 +1659,9 @@ static samp_sampler *corner_chain(int i)
     }
 }
 
-static bool corners(void)
+static bool rows_that_once_differed(void)
 {
-    static const float row[][CORNER_SIZE] = {
+    static const float row[][DIFFERED_SIZE] = {
         { -0.4f, -0.4f, 1.1f, 1.2f, INFINITY, 0.0f },
         { 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f },
         { -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX },
@@ -1674,19 +1674,19 @@ static bool corners(void)
     player p;
     bool good = true;
     if (!begin(&p, wanted_isa(), 64)) return false;
-    for (int i = 0; i < N_CORNERS; i++) {
+    for (int i = 0; i < N_DIFFERED; i++) {
         for (size_t r = 0; r < CASE_COUNT(row); r++) {
-            for (size_t n = 1; n <= CORNER_SIZE; n++) {
-                band b = { corner_chain(i), { NULL }, true };
+            for (size_t n = 1; n <= DIFFERED_SIZE; n++) {
+                band b = { chain_that_differed(i), { NULL }, true };
                 for (int k = 0; k < p.isa.n; k++) b.fast[k] = samp_clone(b.steps);
-                AT("corner %d, row %zu of %zu", i, r, n);
+                AT("chain %d that once differed, row %zu of %zu", i, r, n);
                 for (int step = 0; step < 4 && good; step++) good = play_row(&p, &b, row[r], n, (unsigned)n, NAN);
                 if (!good) printf("%s\n%s", at_work, p.report);
                 band_free(&p, &b);
             }
         }
     }
-    return end(&p, good, "corners");
+    return end(&p, good, "rows that once differed");
 }
 
 /* ---- what a custom sampler in the middle is shown ---- */
@@ -1823,7 +1823,7 @@ static bool custom_is_shown_the_same(void)
 /* ------------------------------------------------------------------------------------- arguments, changes */
 
 /* The length is no part of a chain: rows grow and shrink, and no old row shows through. */
-static bool lengths_change(void)
+static bool rows_change_their_length(void)
 {
     player p;
     bool good = true;
@@ -1901,7 +1901,7 @@ static bool noise_of_every_length(void)
 }
 
 /* What never reaches a kernel: no row, no tokens, too many. */
-static bool bad_calls(void)
+static bool bad_calls_are_refused(void)
 {
     player p;
     bool good = true;
@@ -2011,7 +2011,7 @@ static bool one_array(player *p, shelf *h, samp_token_data *room, uint64_t seed)
     return same;
 }
 
-static bool arrays(void)
+static bool apply_gives_what_the_steps_give(void)
 {
     player p;
     shelf h;
@@ -2022,12 +2022,12 @@ static bool arrays(void)
     for (uint64_t i = 0; i < n + !n && failures < MAX_FAILURES; i++) failures += !one_array(&p, &h, room, first + i);
     shelf_free(&h);
     free(room);
-    return end(&p, failures == 0, "arrays");
+    return end(&p, failures == 0, "samp_apply");
 }
 
 /* llama.cpp's xtc, of which p stays to be seen: its threshold is the p of a token, and as many as are left, or one more,
    are to be kept. */
-static bool xtc_of_arrays(void)
+static bool xtc_of_llama_on_arrays(void)
 {
     enum { LENGTH = SAMPI_FEW + 300 };
     samp_token_data room[LENGTH], order[LENGTH];
@@ -2061,13 +2061,13 @@ static bool xtc_of_arrays(void)
         band_free(&p, &b);
     }
     shelf_free(&h);
-    return end(&p, same, "xtc_of_arrays");
+    return end(&p, same, "xtc of llama.cpp on arrays");
 }
 
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
-    X(bad_calls)                                                                                                     \
+    X(bad_calls_are_refused)                                                                                         \
     X(noise_of_every_length)                                                                                         \
     X(envelopes_agree)                                                                                               \
     X(every_element_decides)                                                                                         \
@@ -2076,24 +2076,24 @@ static bool xtc_of_arrays(void)
     X(min_k_finds_the_steepest_fall)                                                                                 \
     X(p_less_has_a_tail)                                                                                             \
     X(cuts_to_the_unit)                                                                                              \
-    X(long_ties)                                                                                                     \
+    X(ties_in_long_rows)                                                                                             \
     X(cuts_at_equality)                                                                                              \
-    X(flat_rows)                                                                                                     \
+    X(flat_rows_in_typical_and_tail_free)                                                                            \
     X(every_element_at_rank_k)                                                                                       \
     X(every_element_with_state)                                                                                      \
-    X(corners)                                                                                                       \
+    X(rows_that_once_differed)                                                                                       \
     X(custom_is_shown_the_same)                                                                                      \
-    X(lengths_change)                                                                                                \
-    X(arrays)                                                                                                        \
-    X(xtc_of_arrays)                                                                                                 \
-    X(many_members)                                                                                                  \
+    X(rows_change_their_length)                                                                                      \
+    X(apply_gives_what_the_steps_give)                                                                               \
+    X(xtc_of_llama_on_arrays)                                                                                        \
+    X(chains_of_many_members)                                                                                        \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \
-    X(long_rows)                                                                                                     \
+    X(long_rows_of_every_chain)                                                                                      \
     X(long_rows_of_llama)                                                                                            \
-    X(rare_ways)                                                                                                     \
-    X(bad_splits)                                                                                                    \
+    X(ways_that_few_rows_go)                                                                                         \
+    X(typical_gives_up_quickselect)                                                                                  \
     X(mirostat_cuts_at_the_edge)                                                                                     \
     X(mirostat_learns_to_the_last_bit)                                                                               \
     X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)

@@ -501,7 +501,7 @@ static void test_bad_texts(void **state)
 }
 
 /* What is NULL, or out of range, in each function's arguments. */
-static void test_arguments(void **state)
+static void test_bad_arguments(void **state)
 {
     (void)state;
     samp_grammar_error error;
@@ -581,7 +581,7 @@ static void test_arguments(void **state)
     samp_grammar_free(g);
 }
 
-static void test_errors(void **state)
+static void test_places_of_errors(void **state)
 {
     (void)state;
     static const struct {
@@ -618,7 +618,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_tokens(void **state)
+static void test_tokens_in_grammars(void **state)
 {
     (void)state;
     samp_token tool = 256 + N_WORDS - 1;
@@ -830,7 +830,7 @@ static void make_run_pieces(void)
 /* Each mask against each token by itself, along texts of allowed tokens. What these grammars have: free text, lengths
    that are near and far, counts of words and both at once, kinds of characters, a part that may be one or two
    characters, names that are not listed, a rule that may end behind each character. */
-static void test_runs(void **state)
+static void test_masks_along_texts(void **state)
 {
     (void)state;
     static const char *const grammars[] = {
@@ -1090,7 +1090,7 @@ static samp_sampler *grammar_chain(samp_sampler *grammar, samp_rng_kind kind)
 
 /* samp_sample with a grammar in front, on the fast path, against the array step by step; clones, saved states and resets
    on the way. */
-static void test_chain(void **state)
+static void test_fast_and_steps_agree(void **state)
 {
     (void)state;
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
@@ -1516,7 +1516,7 @@ static void check_held(samp_grammar_kind kind, char *text, uint8_t byte)
     free(text);
 }
 
-static void test_held(void **state)
+static void test_memory_held(void **state)
 {
     (void)state;
     check_held(SAMP_GRAMMAR_GBNF, rules("root ::= r0\n", "r%d ::= r%n r%n | \"a\"\n", 60, "r60 ::= [a-z]\n"), 'a');
@@ -1534,7 +1534,7 @@ static void test_held(void **state)
 }
 
 /* With hardly any memory the same masks: what is forgotten comes back. */
-static void test_limits(void **state)
+static void test_hardly_any_memory(void **state)
 {
     (void)state;
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF,
@@ -1701,7 +1701,7 @@ static void live_hard(samp_grammar_kind kind, const char *grammar, const char *t
     assert_num(heap.live, live);
 }
 
-static void test_hardship(void **state)
+static void test_texts_without_memory(void **state)
 {
     (void)state;
     static const struct {
@@ -1773,7 +1773,7 @@ static sampi_node build_others(sampi_tree *t)
     return sampi_tree_members(t, members, 1, word(t, ","), word(t, "o"), 2, 3);
 }
 
-static void test_nodes(void **state)
+static void test_nodes_match(void **state)
 {
     (void)state;
     static const struct {
@@ -1812,7 +1812,7 @@ static void test_nodes(void **state)
 
 /* Deep in rules that call themselves, where what has been left is swept up between two tokens: without memory for that
    all goes on. With little room and no memory at once too, and on the way back. */
-static void test_swept(void **state)
+static void test_swept_without_memory(void **state)
 {
     (void)state;
     enum { DEEP = 200 };
@@ -2038,7 +2038,7 @@ static void test_beyond_vocabulary(void **state)
 
 /* Neither is one of them while a grammar waits: first in a chain, behind others, through samp_grammar_sample, in an
    array, in a batch with log-probabilities. What is drawn is what the row without them gives. */
-static void test_waits_beyond(void **state)
+static void test_waiting_beyond_vocabulary(void **state)
 {
     (void)state;
     enum { MORE = N_VOCAB + 40 };
@@ -2182,7 +2182,7 @@ static void test_reset_when_full(void **state)
 }
 
 /* A set of pairs is empty whenever it is emptied, however often that has been. */
-static void test_many_rounds(void **state)
+static void test_pairs_are_emptied(void **state)
 {
     (void)state;
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
@@ -2381,7 +2381,7 @@ static size_t save_two(const samp_sampler *const *two, char *out, size_t size)
 
 /* A token that one member of a chain refuses, by samp_accept or when it is drawn, leaves all of them as they are,
    wherever it stands, with and without samp_rollback's records. A sampler that has no rollback has counted it. */
-static void test_one_refuses(void **state)
+static void test_one_refuses_a_token(void **state)
 {
     (void)state;
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
@@ -2454,7 +2454,7 @@ static int stubborn_rollback(samp_sampler *s, int32_t n)
 
 /* A rollback that one member refuses leaves all of them as they are, wherever it stands: grammars, and those before
    it. */
-static void test_one_stays(void **state)
+static void test_one_refuses_a_rollback(void **state)
 {
     (void)state;
     samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= [ab]+ \"c\""),
@@ -2501,7 +2501,7 @@ static void test_one_stays(void **state)
 
 /* So does one for which a grammar has no memory: a clone has room for few items, and the place before the last token
    has many. */
-static void test_no_way_back(void **state)
+static void test_rollback_without_memory(void **state)
 {
     (void)state;
     char text[1 << 12];
@@ -3056,7 +3056,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree_shares),
         cmocka_unit_test(test_tree_bounds),
-        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_nodes_match),
         cmocka_unit_test(test_unfinished),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_recursion),
@@ -3066,42 +3066,42 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_byte_zero),
         cmocka_unit_test(test_regex_spelling),
         cmocka_unit_test(test_bad_texts),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_places_of_errors),
+        cmocka_unit_test(test_tokens_in_grammars),
         cmocka_unit_test(test_index_bytes),
         cmocka_unit_test(test_index_forged),
         cmocka_unit_test(test_index_forged_groups),
-        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_masks_along_texts),
         cmocka_unit_test(test_one_token),
         cmocka_unit_test(test_odd_vocabulary),
         cmocka_unit_test(test_long_pieces),
         cmocka_unit_test(test_no_such_text),
         cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_fast_and_steps_agree),
         cmocka_unit_test(test_sample_and_check),
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_hostile_texts),
-        cmocka_unit_test(test_held),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_memory_held),
+        cmocka_unit_test(test_hardly_any_memory),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hardship),
-        cmocka_unit_test(test_swept),
+        cmocka_unit_test(test_texts_without_memory),
+        cmocka_unit_test(test_swept_without_memory),
         cmocka_unit_test(test_hard_sample),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_beyond_vocabulary),
-        cmocka_unit_test(test_waits_beyond),
+        cmocka_unit_test(test_waiting_beyond_vocabulary),
         cmocka_unit_test(test_two_masks),
         cmocka_unit_test(test_full_goes_on),
         cmocka_unit_test(test_loads_full),
         cmocka_unit_test(test_what_goes_first),
         cmocka_unit_test(test_reset_when_full),
-        cmocka_unit_test(test_many_rounds),
+        cmocka_unit_test(test_pairs_are_emptied),
         cmocka_unit_test(test_sample_fails),
         cmocka_unit_test(test_no_second_mask),
-        cmocka_unit_test(test_one_refuses),
-        cmocka_unit_test(test_one_stays),
-        cmocka_unit_test(test_no_way_back),
+        cmocka_unit_test(test_one_refuses_a_token),
+        cmocka_unit_test(test_one_refuses_a_rollback),
+        cmocka_unit_test(test_rollback_without_memory),
         cmocka_unit_test(test_two_grammars),
         cmocka_unit_test(test_other_grammar),
         cmocka_unit_test(test_lazy_patterns),

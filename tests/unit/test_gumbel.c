@@ -51,7 +51,7 @@ static samp_token winner(const float *row, int n, samp_token first, uint64_t see
     return next - best < 1e-12L * best ? -1 : id;
 }
 
-static void test_winner(void **state)
+static void test_winner_by_formula(void **state)
 {
     (void)state;
     source rng = source_stream(1);
@@ -150,7 +150,7 @@ static void test_by_hand(void **state)
 }
 
 /* p of every token is left, as by dist. */
-static void test_leaves(void **state)
+static void test_p_is_left(void **state)
 {
     (void)state;
     for (size_t n = N; n <= 50 * N; n *= 50) {
@@ -222,7 +222,7 @@ static void test_independent(void **state)
 }
 
 /* A tail of a thousand tokens, each less likely than 2^-24, comes as often as it should. */
-static void test_tail(void **state)
+static void test_unlikely_tail(void **state)
 {
     (void)state;
     static float row[1001];
@@ -292,7 +292,7 @@ static void test_couples(void **state)
 /* ---- in chains ---- */
 
 /* Saved, cloned, taken back, begun anew, under the other random source, behind samplers of all kinds: the same tokens. */
-static void test_states(void **state)
+static void test_state_goes_on(void **state)
 {
     (void)state;
     for (int mt = 0; mt < 2; mt++) {
@@ -396,12 +396,18 @@ static void test_bad_rows(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_winner),       cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_leaves),
-        cmocka_unit_test(test_distribution), cmocka_unit_test(test_independent),
-        cmocka_unit_test(test_tail),         cmocka_unit_test(test_truncations_keep_the_winner),
-        cmocka_unit_test(test_couples),      cmocka_unit_test(test_states),
-        cmocka_unit_test(test_drafts),       cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_winner_by_formula),
+        cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_p_is_left),
+        cmocka_unit_test(test_distribution),
+        cmocka_unit_test(test_independent),
+        cmocka_unit_test(test_unlikely_tail),
+        cmocka_unit_test(test_truncations_keep_the_winner),
+        cmocka_unit_test(test_couples),
+        cmocka_unit_test(test_state_goes_on),
+        cmocka_unit_test(test_drafts),
+        cmocka_unit_test(test_bad_rows),
     };
     return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -617,7 +617,7 @@ static text any_but_one(int n)
 
 /* A mask takes as long as its steps: what a step does not see, as the sets and lists that a derivative copies, is
    charged for. 2^24 steps are some 0.2 s; ten times that is no accident of a busy machine. */
-static void test_masks(void **state)
+static void test_cost_of_masks(void **state)
 {
     (void)state;
     uint32_t random = 1;
@@ -651,9 +651,9 @@ static void test_masks(void **state)
 int main(int argc, char **argv)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = { TEST(test_gbnf),         TEST(test_regex),     TEST(test_schema_depth),
-                                        TEST(test_schema_time),  TEST(test_gbnf_time), TEST(test_requests),
-                                        TEST(test_vocabularies), TEST(test_masks),     TEST(test_texts_of_tokens),
+    const struct CMUnitTest tests[] = { TEST(test_gbnf),         TEST(test_regex),         TEST(test_schema_depth),
+                                        TEST(test_schema_time),  TEST(test_gbnf_time),     TEST(test_requests),
+                                        TEST(test_vocabularies), TEST(test_cost_of_masks), TEST(test_texts_of_tokens),
                                         TEST(test_triggers) };
     vocab_index = samp_vocab_index_init(&small_vocabulary, NULL);
     int failed = test_run(argc, argv, tests, NULL, NULL);

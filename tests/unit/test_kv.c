@@ -140,7 +140,7 @@ static void test_search_wraps(void **state)
     samp_kv_free(kv);
 }
 
-static void test_scattered(void **state)
+static void test_scattered_cells(void **state)
 {
     (void)state;
     int32_t pos[4] = { 10, 11, 12, 13 };
@@ -279,7 +279,7 @@ static void test_halves(void **state)
 }
 
 /* 32 layers of 4096 in f16 with 1024 cells: llama.cpp prints 512 MiB, 256 for K and 256 for V. */
-static void test_size(void **state)
+static void test_bytes_of_a_cache(void **state)
 {
     (void)state;
     uint32_t embd[32], odd[2] = { 3, 5 };
@@ -873,7 +873,7 @@ static void test_bad_params(void **state)
     assert_status(status, SAMP_E_NOMEM);
 }
 
-static void test_null(void **state)
+static void test_null_arguments(void **state)
 {
     (void)state;
     int32_t pos = 0;
@@ -903,15 +903,15 @@ static void test_null(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_of_six), cmocka_unit_test(test_attended_length),
-        cmocka_unit_test(test_search_wraps), cmocka_unit_test(test_scattered),
-        cmocka_unit_test(test_fork),         cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_halves),       cmocka_unit_test(test_size),
-        cmocka_unit_test(test_put_get),      cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_mask),         cmocka_unit_test(test_state),
-        cmocka_unit_test(test_checksum),     cmocka_unit_test(test_state_damaged),
-        cmocka_unit_test(test_no_rotation),  cmocka_unit_test(test_bad_params),
-        cmocka_unit_test(test_null),         cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_trace_of_six),   cmocka_unit_test(test_attended_length),
+        cmocka_unit_test(test_search_wraps),   cmocka_unit_test(test_scattered_cells),
+        cmocka_unit_test(test_fork),           cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_halves),         cmocka_unit_test(test_bytes_of_a_cache),
+        cmocka_unit_test(test_put_get),        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_mask),           cmocka_unit_test(test_state),
+        cmocka_unit_test(test_checksum),       cmocka_unit_test(test_state_damaged),
+        cmocka_unit_test(test_no_rotation),    cmocka_unit_test(test_bad_params),
+        cmocka_unit_test(test_null_arguments), cmocka_unit_test(test_against_model),
     };
     return test_run(argc, argv, tests, NULL, NULL);
 }

@@ -382,7 +382,7 @@ static void test_bad_pairs(void **state)
 }
 
 /* NULL params, an object all the same */
-static void test_null(void **state)
+static void test_null_params(void **state)
 {
     (void)state;
     int status = 1;
@@ -397,7 +397,7 @@ static void test_null(void **state)
 }
 
 /* a zeroed struct is not a valid one */
-static void test_zeroed(void **state)
+static void test_zeroed_params(void **state)
 {
     (void)state;
     samp_params p;
@@ -484,7 +484,7 @@ static void test_default_order_of_what_is_on(void **state)
     samp_free(chain);
 }
 
-static void test_order_bad(void **state)
+static void test_bad_orders(void **state)
 {
     (void)state;
     static const char *const orders[] = {
@@ -594,7 +594,7 @@ static void test_adaptive(void **state)
 /* ------------------------------------------------------------------------------ every value arrives in it */
 
 /* One setting at a time, against the sampler made by hand. */
-static void test_values(void **state)
+static void test_each_setting_by_hand(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++)
@@ -747,7 +747,7 @@ static void test_dry_breakers(void **state)
 }
 
 /* Nothing of the parameters is needed after the call (a vocabulary is). */
-static void test_copied(void **state)
+static void test_params_are_copied(void **state)
 {
     (void)state;
     samp_params p = samp_default_params(), q;
@@ -1429,7 +1429,7 @@ static void test_update_windows(void **state)
 }
 
 /* Nothing is on; each member that is set takes effect, and the temperature comes before what cuts. */
-static void test_plain(void **state)
+static void test_plain_params(void **state)
 {
     (void)state;
     samp_params p = samp_plain_params(), usual = samp_default_params();
@@ -1531,18 +1531,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_default_chain),
         cmocka_unit_test(test_bad_fields),
         cmocka_unit_test(test_bad_pairs),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_null_params),
+        cmocka_unit_test(test_zeroed_params),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_default_order_of_what_is_on),
-        cmocka_unit_test(test_order_bad),
+        cmocka_unit_test(test_bad_orders),
         cmocka_unit_test(test_tfs),
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_mirostat),
         cmocka_unit_test(test_adaptive),
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_each_setting_by_hand),
         cmocka_unit_test(test_dry_breakers),
-        cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_params_are_copied),
         cmocka_unit_test(test_named_orders),
         cmocka_unit_test(test_disabled_values),
         cmocka_unit_test(test_update_same),
@@ -1560,7 +1560,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_update_bans),
         cmocka_unit_test(test_update_windows),
         cmocka_unit_test(test_grammar),
-        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_plain_params),
         cmocka_unit_test(test_batch_from_params),
     };
     return test_run(argc, argv, tests, NULL, NULL);

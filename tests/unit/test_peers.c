@@ -268,7 +268,7 @@ static void without_what_is_off(char *text)
     *to = 0;
 }
 
-static void test_taken(void **state)
+static void test_requests_taken(void **state)
 {
     (void)state;
     int wrong = 0; /* all of them are told */
@@ -290,7 +290,7 @@ static void test_taken(void **state)
 }
 
 /* Values that no description tells. */
-static void test_members(void **state)
+static void test_values_of_members(void **state)
 {
     (void)state;
     samp_settings *settings = served();
@@ -345,7 +345,7 @@ static void test_members(void **state)
 }
 
 /* What the settings keep, and what a request says beside them. */
-static void test_kept(void **state)
+static void test_settings_kept(void **state)
 {
     (void)state;
     static const struct {
@@ -581,7 +581,7 @@ static samp_settings *with_values(void)
     return settings;
 }
 
-static void test_refused(void **state)
+static void test_requests_refused(void **state)
 {
     (void)state;
     samp_settings *settings = with_values();
@@ -629,7 +629,7 @@ static void test_settings_first(void **state)
 }
 
 /* The caller sees to some fields itself: whatever they say. */
-static void test_handled(void **state)
+static void test_fields_of_the_caller(void **state)
 {
     (void)state;
 #define LONG_NAME "x_a_name_that_is_longer_than_what_samp_request_has_room_for_in_its_field"
@@ -1026,7 +1026,7 @@ static void ours(samp_peer peer, const char *json, const samp_token *text, int n
 
 static bool same_set(const candidates *a, const candidates *b) { return !memcmp(a->kept, b->kept, sizeof a->kept); }
 
-static void test_meanings(void **state)
+static void test_tokens_each_peer_keeps(void **state)
 {
     (void)state;
     static candidates mine, theirs;
@@ -1254,15 +1254,15 @@ static void test_child_seeds_are_independent(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_requests_taken),
+        cmocka_unit_test(test_values_of_members),
+        cmocka_unit_test(test_settings_kept),
+        cmocka_unit_test(test_requests_refused),
         cmocka_unit_test(test_settings_first),
-        cmocka_unit_test(test_handled),
+        cmocka_unit_test(test_fields_of_the_caller),
         cmocka_unit_test(test_broken_texts),
         cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_meanings),
+        cmocka_unit_test(test_tokens_each_peer_keeps),
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(penalties_are_not_ignored),
         cmocka_unit_test(ties_at_top_k),

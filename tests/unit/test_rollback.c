@@ -344,7 +344,7 @@ static void random_walk(uint64_t number)
     samp_free(w.start);
 }
 
-static void test_walks(void **state)
+static void test_random_walks(void **state)
 {
     (void)state;
     uint64_t n = cases(100000, 300);
@@ -392,7 +392,7 @@ static void test_mt_goes_back(void **state)
 }
 
 /* What is refused, and that it changes nothing. */
-static void test_errors(void **state)
+static void test_bad_calls(void **state)
 {
     (void)state;
     static unsigned char before[MOST_BYTES], after[MOST_BYTES];
@@ -430,7 +430,7 @@ static void test_errors(void **state)
 }
 
 /* What is done to the chain otherwise, or to a member, forgets. */
-static void test_forgets(void **state)
+static void test_what_forgets(void **state)
 {
     (void)state;
     samp_params params = samp_default_params();
@@ -455,7 +455,7 @@ static void test_forgets(void **state)
 }
 
 /* A draw that no token was accepted behind is taken back by 0, with its random numbers: a banned token's. */
-static void test_draws(void **state)
+static void test_draws_taken_back(void **state)
 {
     (void)state;
     float row[N];
@@ -793,11 +793,11 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind),
-        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_random_walks),
         cmocka_unit_test(test_mt_goes_back),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_forgets),
-        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_what_forgets),
+        cmocka_unit_test(test_draws_taken_back),
         cmocka_unit_test(test_verify_by_ratio),
         cmocka_unit_test(test_custom),
         cmocka_unit_test(test_grammar),

@@ -342,7 +342,7 @@ static void test_every_index(void **state)
 }
 
 /* `selected`: what does not select forgets it, even where nothing changes; llama.cpp keeps the index */
-static void test_selected(void **state)
+static void test_selected_is_forgotten(void **state)
 {
     (void)state;
     static const float logits[6] = { 1.0f, 5.0f, -2.0f, 4.0f, 2.0f, -INFINITY };
@@ -606,7 +606,7 @@ static void test_top_k_all(void **state)
 }
 
 /* The sort behind all of them, with few partitions left: it gives up quicksort, and is right all the same. For public
-   calls it takes an adversary's row (bad_splits in test_fast.c), so the private function is called. */
+   calls it takes an adversary's row (typical_gives_up_quickselect in test_fast.c), so the private function is called. */
 static void test_sort_depth(void **state)
 {
     (void)state;
@@ -2104,7 +2104,7 @@ static void queue(const char *order, size_t k, double top_p, double min_p)
     }
 }
 
-static void test_queues(void **state)
+static void test_orders_of_cuts(void **state)
 {
     (void)state;
     static const char *const orders[] = {
@@ -2294,11 +2294,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_dry_breakers),
         cmocka_unit_test(test_dry_breaker_token),
         cmocka_unit_test(test_dry_edges),
-        cmocka_unit_test(test_queues),
+        cmocka_unit_test(test_orders_of_cuts),
         cmocka_unit_test(test_largest_row),
         cmocka_unit_test(test_sort_depth),
         cmocka_unit_test(test_disabled),
-        cmocka_unit_test(test_selected),
+        cmocka_unit_test(test_selected_is_forgotten),
         cmocka_unit_test(test_random_rows),
         cmocka_unit_test(test_all_equal),
         cmocka_unit_test(test_extreme_rows),

@@ -338,7 +338,7 @@ static void test_types(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_numbers(void **state)
+static void test_keywords_of_numbers(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -370,7 +370,7 @@ static void test_numbers(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_strings(void **state)
+static void test_keywords_of_strings(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -407,7 +407,7 @@ static void test_strings(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_objects(void **state)
+static void test_keywords_of_objects(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -447,7 +447,7 @@ static void test_objects(void **state)
     check_cases(cases, TEST_COUNT(cases));
 }
 
-static void test_arrays(void **state)
+static void test_keywords_of_arrays(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -586,7 +586,7 @@ static void test_references(void **state)
 }
 
 /* What must not hold of arrays and objects, or only under a condition; values that two enums share. */
-static void test_opposites(void **state)
+static void test_what_must_not_hold(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -645,7 +645,7 @@ static void test_opposites(void **state)
 }
 
 /* Keywords that meet others of their kind, numbers that differ in their last part only, references of all spellings. */
-static void test_together(void **state)
+static void test_keywords_that_meet(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -718,7 +718,7 @@ static void test_together(void **state)
 }
 
 /* The same the other way round: the narrower bound first, the same thing twice, what leaves nothing over. */
-static void test_in_turn(void **state)
+static void test_the_other_way_round(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -806,7 +806,7 @@ static void test_in_turn(void **state)
 }
 
 /* Keywords that say the same twice, or nothing, or all, and refusals that do not matter. */
-static void test_corners(void **state)
+static void test_redundant_keywords(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
@@ -1266,7 +1266,7 @@ static void check_hostile(char *schema)
     free(schema);
 }
 
-static void test_hostile(void **state)
+static void test_hostile_schemas(void **state)
 {
     (void)state;
     check_hostile(copies("", "[", 1000000, ""));
@@ -1360,23 +1360,23 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_json_attacks),
         cmocka_unit_test(test_values_in_a_row),
         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_keywords_of_numbers),
+        cmocka_unit_test(test_keywords_of_strings),
+        cmocka_unit_test(test_keywords_of_objects),
+        cmocka_unit_test(test_keywords_of_arrays),
         cmocka_unit_test(test_applicators),
         cmocka_unit_test(test_references),
-        cmocka_unit_test(test_opposites),
-        cmocka_unit_test(test_together),
-        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_what_must_not_hold),
+        cmocka_unit_test(test_keywords_that_meet),
+        cmocka_unit_test(test_the_other_way_round),
         cmocka_unit_test(test_dead_ends),
-        cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_redundant_keywords),
         cmocka_unit_test(test_long_places),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile_schemas),
         cmocka_unit_test(test_many_properties),
         cmocka_unit_test(test_names_that_come_twice),
         cmocka_unit_test(test_random_members),

@@ -732,7 +732,7 @@ static void test_other_questions(void **state)
 static float any_share;
 static samp_sampler *typical_any(void) { return chain_of(samp_init_typical(any_share, 0), samp_init_dist(35), NULL); }
 
-static void test_typical(void **state)
+static void test_typical_of_any_share(void **state)
 {
     (void)state;
     static const traffic any = { "typical of any share", typical_any, 3, 5, false };
@@ -878,7 +878,7 @@ static const traffic USED[] = {
 
 /* Logits on steps, of which the buckets tell too little: now and then the end lies behind the tokens near the mean that
    were listed, and the buckets are asked for that these were to stand for. */
-static void test_steps(void **state)
+static void test_logits_on_steps(void **state)
 {
     (void)state;
     const traffic t = { "typical of steps", typical_any, 9, 9, true };
@@ -897,7 +897,7 @@ static void test_steps(void **state)
 }
 
 /* Real logits as they are, and sharper and flatter ones. */
-static void test_used_chains(void **state)
+static void test_used_chains_on_real_logits(void **state)
 {
     (void)state;
     static const float scales[] = { 1.0f, 1.4f, 0.8f };
@@ -1341,7 +1341,7 @@ static int alone_until(void *user, void *bytes, size_t n, samp_merge merge)
 
 /* One shard for batches of more rows and of fewer, of longer lists, and by both callbacks: what it has made room for
    stays, and is enough for each. */
-static void test_reused(void **state)
+static void test_one_shard_for_other_batches(void **state)
 {
     (void)state;
     static const struct {
@@ -1403,7 +1403,7 @@ static void test_late_failure(void **state)
     free(rows);
 }
 
-static void test_arguments(void **state)
+static void test_bad_arguments(void **state)
 {
     (void)state;
     int status = 7;
@@ -1544,7 +1544,7 @@ static void test_statuses_are_merged(void **state)
 
 /* Rounds of real messages; in some of the runs bytes of one of them are changed. Ranks that get the same message, of
    whatever bytes, go on alike and come to an end. */
-static void test_merge(void **state)
+static void test_changed_messages(void **state)
 {
     (void)state;
     size_t n_cases = (size_t)cases(400, 20);
@@ -1941,7 +1941,7 @@ static void meet(world *w, bool gathers, int fail_round)
 }
 
 /* A batch of three groups, by either callback; then a round fails, and rows without a token are where they were. */
-static void test_callbacks(void **state)
+static void test_a_callback_fails(void **state)
 {
     (void)state;
     for (int run = 0; run < 4; run++) {
@@ -2171,27 +2171,27 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_long_rows),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_other_questions),
-        cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_typical_of_any_share),
         cmocka_unit_test(test_cuts_to_the_unit),
-        cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_used_chains),
+        cmocka_unit_test(test_logits_on_steps),
+        cmocka_unit_test(test_used_chains_on_real_logits),
         cmocka_unit_test(test_more_chains),
         cmocka_unit_test(test_too_many_members),
         cmocka_unit_test(test_most_logprobs),
         cmocka_unit_test(test_one_rank_is_wrong),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_statuses_are_merged),
-        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_changed_messages),
         cmocka_unit_test(test_unlike_messages),
-        cmocka_unit_test(test_reused),
+        cmocka_unit_test(test_one_shard_for_other_batches),
         cmocka_unit_test(test_late_failure),
         cmocka_unit_test(test_merge_ties),
         cmocka_unit_test(test_changed_words),
         cmocka_unit_test(test_changed_parcels),
         cmocka_unit_test(test_lost_status),
-        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_a_callback_fails),
         cmocka_unit_test(test_grammar),
         cmocka_unit_test(test_samplers_with_errors),
         cmocka_unit_test(test_grammar_over_nan),

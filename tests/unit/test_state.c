@@ -308,7 +308,7 @@ static samp_sampler *make_busy(int rng)
     return chain;
 }
 
-static void test_every_byte(void **state)
+static void test_every_byte_changed(void **state)
 {
     (void)state;
     static saved good;
@@ -329,7 +329,7 @@ static void test_every_byte(void **state)
     }
 }
 
-static void test_every_length(void **state)
+static void test_every_length_cut_off(void **state)
 {
     (void)state;
     static saved good, bad;
@@ -353,7 +353,7 @@ static void test_every_length(void **state)
 }
 
 /* Blocks of a file swapped, zeros, nothing but noise. */
-static void test_noise(void **state)
+static void test_damaged_blocks(void **state)
 {
     (void)state;
     static saved good, bad;
@@ -584,7 +584,7 @@ static samp_sampler *variant(int i)
 
 enum { N_VARIANTS = 84 };
 
-static void test_foreign(void **state)
+static void test_states_of_other_samplers(void **state)
 {
     (void)state;
     static saved bytes[2 * N_VARIANTS];
@@ -634,7 +634,7 @@ static void test_clones(void **state)
 }
 
 /* Another version or another magic, with a right checksum. */
-static void test_version(void **state)
+static void test_other_versions(void **state)
 {
     (void)state;
     static saved good, bad;
@@ -656,7 +656,7 @@ static void test_version(void **state)
 
 /* ------------------------------------------------------------------------------------------ calls, format */
 
-static void test_calls(void **state)
+static void test_bad_calls(void **state)
 {
     (void)state;
     static saved at;
@@ -691,7 +691,7 @@ static void test_calls(void **state)
 }
 
 /* The form itself, byte by byte. */
-static void test_form(void **state)
+static void test_bytes_of_the_form(void **state)
 {
     (void)state;
     static saved at;
@@ -740,15 +740,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_counts_are_rebuilt),
         cmocka_unit_test(test_chain_members),
         cmocka_unit_test(test_between_draw_and_accept),
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_every_length),
-        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_every_byte_changed),
+        cmocka_unit_test(test_every_length_cut_off),
+        cmocka_unit_test(test_damaged_blocks),
         cmocka_unit_test(test_forged),
         cmocka_unit_test(test_clones),
-        cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_version),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_form),
+        cmocka_unit_test(test_states_of_other_samplers),
+        cmocka_unit_test(test_other_versions),
+        cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_bytes_of_the_form),
         cmocka_unit_test(test_same_everywhere),
     };
     return test_run(argc, argv, tests, NULL, NULL);

@@ -772,7 +772,7 @@ static void provoke(samp_sampler *s, int which, const float *row)
 }
 enum { N_PROVOKE = 17 };
 
-static void test_unchanged(void **state)
+static void test_errors_change_nothing(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
@@ -1226,19 +1226,32 @@ static void test_errno(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample_statuses),     cmocka_unit_test(test_one_left),
-        cmocka_unit_test(test_unsupported),         cmocka_unit_test(test_behind_selection),
-        cmocka_unit_test(test_apply_statuses),      cmocka_unit_test(test_nulls),
-        cmocka_unit_test(test_set_n_prev_range),    cmocka_unit_test(test_strerror),
-        cmocka_unit_test(test_bad_truncation),      cmocka_unit_test(test_bad_temperature),
-        cmocka_unit_test(test_bad_selection),       cmocka_unit_test(test_bad_logits),
-        cmocka_unit_test(test_bad_custom),          cmocka_unit_test(test_first_error),
-        cmocka_unit_test(test_unchanged),           cmocka_unit_test(test_custom_fails),
-        cmocka_unit_test(test_custom_fails_accept), cmocka_unit_test(test_errno),
-        cmocka_unit_test(test_custom_nonsense),     cmocka_unit_test(test_custom_positive),
-        cmocka_unit_test(test_custom_breaks),       cmocka_unit_test(test_doubled_ids),
-        cmocka_unit_test(test_doubled_among_many),  cmocka_unit_test(test_tokenize_boasts),
-        cmocka_unit_test(test_tokenize_fails),      cmocka_unit_test(test_custom_breaks_draft),
+        cmocka_unit_test(test_sample_statuses),
+        cmocka_unit_test(test_one_left),
+        cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_behind_selection),
+        cmocka_unit_test(test_apply_statuses),
+        cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_set_n_prev_range),
+        cmocka_unit_test(test_strerror),
+        cmocka_unit_test(test_bad_truncation),
+        cmocka_unit_test(test_bad_temperature),
+        cmocka_unit_test(test_bad_selection),
+        cmocka_unit_test(test_bad_logits),
+        cmocka_unit_test(test_bad_custom),
+        cmocka_unit_test(test_first_error),
+        cmocka_unit_test(test_errors_change_nothing),
+        cmocka_unit_test(test_custom_fails),
+        cmocka_unit_test(test_custom_fails_accept),
+        cmocka_unit_test(test_errno),
+        cmocka_unit_test(test_custom_nonsense),
+        cmocka_unit_test(test_custom_positive),
+        cmocka_unit_test(test_custom_breaks),
+        cmocka_unit_test(test_doubled_ids),
+        cmocka_unit_test(test_doubled_among_many),
+        cmocka_unit_test(test_tokenize_boasts),
+        cmocka_unit_test(test_tokenize_fails),
+        cmocka_unit_test(test_custom_breaks_draft),
     };
     return test_run(argc, argv, tests, NULL, NULL);
 }

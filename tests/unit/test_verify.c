@@ -371,7 +371,7 @@ static void verify_on_every_set(const samp_sampler *chain, const float *logits, 
 }
 
 /* The same tokens on the fast path, step by step, and on every instruction set. */
-static void test_ratio_executors(void **state)
+static void test_ratio_executors_agree(void **state)
 {
     (void)state;
     source rng = source_stream(8300);
@@ -690,7 +690,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ratio_learns),
         cmocka_unit_test(test_ratio_edges),
         cmocka_unit_test(test_ratio_greedy),
-        cmocka_unit_test(test_ratio_executors),
+        cmocka_unit_test(test_ratio_executors_agree),
         cmocka_unit_test(test_ratio_long_rows),
         cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_bad_row),
