@@ -8,7 +8,7 @@
      SAMP_TEST_CASES   random batches
      SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
 
-   A second argument is the name of one test. */
+   A second argument is a test's name, or a pattern of it. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
@@ -26,6 +26,8 @@ static int is_hidden(const void *sampler);
 #define CASE_CONSTRAINT mostly_decay
 static samp_sampler *mostly_decay(source *s, size_t n_vocab);
 #include "tests/support/case.h"
+#define SAMP_TEST_PLAIN /* a machine with a device has no cmocka perhaps */
+#include "tests/support/suite.h"
 
 /* Of the constraints only top_p with a decay has a step on a device. */
 static samp_sampler *mostly_decay(source *s, size_t n_vocab)
@@ -45,15 +47,6 @@ enum {
 static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 };
 static int device;
 static bool on_device, no_kernels;
-
-/* Tests that are not for this machine are no failures, but main tells how many. */
-static int n_not_run;
-static bool not_run(const char *why)
-{
-    printf("  NOT RUN: %s\n", why);
-    n_not_run++;
-    return true;
-}
 
 /* A kind of sampler for which the device is to have no step, by its name. */
 static const char *hidden;
@@ -1723,7 +1716,7 @@ static bool refused_calls_change_nothing(void)
     return good;
 }
 
-#define TESTS(X)                                                                                                     \
+#define SUITE(X)                                                                                                     \
     X(several_groups_of_a_team)                                                                                      \
     X(without_a_device)                                                                                              \
     X(refused_calls_change_nothing)                                                                                  \
@@ -1756,10 +1749,11 @@ static bool refused_calls_change_nothing(void)
     X(cuts_to_the_unit)                                                                                              \
     X(rows_of_a_real_size)
 
+SUITE_RUN
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    int failed = 0, ran = 0;
     on_device = !strcmp(mode, "device");
     no_kernels = !strcmp(mode, "cpu");
     device = !strcmp(mode, "host") ? SAMP_GPU_HOST : 0;
@@ -1781,13 +1775,5 @@ int main(int argc, char **argv)
     printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");
     if (!gpu || (on_device && strncmp(samp_gpu_device_name(gpu), "device", 6) != 0)) return 1;
     samp_gpu_free(gpu);
-#define RUN(name)                                                                                                    \
-    if (argc < 3 || !strcmp(argv[2], #name)) {                                                                       \
-        printf("%s\n", #name), fflush(stdout);                                                                       \
-        failed += !name(), ran++;                                                                                    \
-    }
-    TESTS(RUN)
-    printf("[==========] %d of %d failed, %d not run\n", failed, ran, n_not_run);
-    if (!ran) printf("no such test\n");
-    return failed != 0 || !ran;
+    return suite_run(argc - 1, argv + 1);
 }

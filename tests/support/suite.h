@@ -1,7 +1,7 @@
 /* suite.h - the frame of the programs that play cases (case.h): which instruction sets are wanted, where a program was
    when it read beyond a row or did not end, and a main that runs tests by name. A test is a function that returns
-   whether it is good; the program lists them in SUITE(X) and ends with SUITE_MAIN. With -DSAMP_TEST_PLAIN it needs no
-   cmocka, for machines and copies that have none. */
+   whether it is good; the program lists them in SUITE(X) and ends with SUITE_MAIN, or has a main of its own that
+   returns suite_run. With SAMP_TEST_PLAIN defined it needs no cmocka, for machines and copies that have none. */
 #ifndef SUITE_H
 #define SUITE_H
 
@@ -14,10 +14,13 @@
 #include "test.h"
 #endif
 
-#ifdef _WIN32 /* nothing watches the time there */
+#ifdef _WIN32 /* nothing watches the time there, and names are no patterns */
 #define SIGBUS  SIGSEGV
 #define SIGALRM SIGTERM
 static void alarm(unsigned seconds) { (void)seconds; }
+#define fnmatch(pattern, name, flags) strcmp(pattern, name)
+#else
+#include <fnmatch.h>
 #endif
 
 /* Are all instruction sets of the CPU, asked another way than the library does, among those to play with? */
@@ -53,7 +56,7 @@ static bool has_all(const isa_list *all)
 
 /* SAMP_TEST_ISA: only this instruction set. Otherwise all of the CPU's; a library that does not find them must not pass
    with what is left. */
-static isa_list wanted_isa(void)
+__attribute__((unused)) static isa_list wanted_isa(void)
 {
     isa_list all = isa_all(), one;
     if (!has_all(&all)) exit(1);
@@ -84,7 +87,7 @@ static void on_fault(int signal)
     _exit(1);
 }
 
-static void watch_faults(void)
+__attribute__((unused)) static void watch_faults(void)
 {
     signal(SIGSEGV, on_fault);
     signal(SIGBUS, on_fault);
@@ -92,20 +95,32 @@ static void watch_faults(void)
     signal(SIGALRM, on_fault);
 }
 
-/* With an argument the test of that name alone; SAMP_TEST_STOP: up to the first that fails. */
+/* With an argument the tests of that name or pattern alone; SAMP_TEST_STOP: up to the first that fails. */
 #ifdef SAMP_TEST_PLAIN
-#define SUITE_RUN(name)                                                                                              \
-    if ((argc < 2 || !strcmp(argv[1], #name)) && !(n_failed && env_setting("SAMP_TEST_STOP", 0))) {                  \
-        printf("%s\n", #name), fflush(stdout);                                                                       \
-        n_failed += !name();                                                                                         \
-    }
-#define SUITE_MAIN                                                                                                   \
-    int main(int argc, char **argv)                                                                                  \
+static int n_ran, n_failed, n_not_run;
+
+/* What a test returns that is not for this machine: no failure, but the last line tells how many there were. */
+__attribute__((unused)) static bool not_run(const char *why)
+{
+    printf("  NOT RUN: %s\n", why);
+    n_not_run++;
+    return true;
+}
+
+__attribute__((unused)) static void suite_test(const char *pattern, const char *name, bool (*test)(void))
+{
+    if (fnmatch(pattern, name, 0) != 0 || (n_failed && env_setting("SAMP_TEST_STOP", 0))) return;
+    printf("%s\n", name), fflush(stdout);
+    n_failed += !test(), n_ran++;
+}
+#define SUITE_TEST(name) suite_test(argc > 1 ? argv[1] : "*", #name, name);
+#define SUITE_RUN                                                                                                    \
+    static int suite_run(int argc, char **argv)                                                                      \
     {                                                                                                                \
-        int n_failed = 0;                                                                                            \
-        SUITE(SUITE_RUN)                                                                                             \
-        printf("[==========] %d failed\n", n_failed);                                                                \
-        return n_failed != 0;                                                                                        \
+        SUITE(SUITE_TEST)                                                                                            \
+        if (!n_ran) printf("no test is named %s\n", argc > 1 ? argv[1] : "");                                        \
+        printf("[==========] %d of %d failed, %d not run\n", n_failed, n_ran, n_not_run);                            \
+        return n_failed || !n_ran;                                                                                   \
     }
 #else
 #define SUITE_TEST(name)                                                                                             \
@@ -115,13 +130,16 @@ static void watch_faults(void)
         assert_true(name());                                                                                         \
     }
 #define SUITE_ENTRY(name) { #name, test_##name, NULL, NULL, NULL },
-#define SUITE_MAIN                                                                                                   \
+#define SUITE_RUN                                                                                                    \
     SUITE(SUITE_TEST)                                                                                                \
-    int main(int argc, char **argv)                                                                                  \
+    static int suite_run(int argc, char **argv)                                                                      \
     {                                                                                                                \
         const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) };                                                    \
         return test_run(argc, argv, tests, NULL, NULL);                                                              \
     }
 #endif
+#define SUITE_MAIN                                                                                                   \
+    SUITE_RUN                                                                                                        \
+    int main(int argc, char **argv) { return suite_run(argc, argv); }
 
 #endif /* SUITE_H */
