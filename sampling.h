@@ -192,70 +192,70 @@
      646 api/chains.h                     7621 samplers/llama_cpp/temperature.h 18180 grammar/reading.h
      898 api/samplers.h                   7683 samplers/llama_cpp/selection.h  18265 grammar/gbnf.h
     1153 api/gumbel.h                     7824 samplers/infill.h               18557 grammar/regex.h
-    1176 api/operator.h                   7907 config/describe.h               18954 grammar/grammars.h
-    1226 api/kv.h                         8088 config/params.h                 19016 grammar/vocabulary.h
-    1407 api/llama_cpp.h                  8161 config/constructors.h           19484 grammar/triggers.h
-    1449 api/text_error.h                 8372 config/from_params.h            19809 grammar/matcher.h
-    1466 api/grammar.h                    8445 config/orders.h                 20039 grammar/derivatives.h
-    1630 api/shards.h                     8677 config/numbers.h                20554 grammar/states.h
-    1727 api/peers.h                      8815 config/set.h                    20709 grammar/items.h
-    1796 api/drafts.h                     8965 config/tell.h                   20835 grammar/masks.h
-    1895 api/constraints.h                9098 config/settings.h               21030 grammar/runs.h
-    2066 api/parts.h                      9210 life/rollback.h                 21202 grammar/entries.h
-    2104 base/switches.h                  9526 life/chain.h                    21573 grammar/accepting.h
-    2358 base/random.h                    9806 life/members.h                  21909 grammar/waiting.h
-    2381 base/mt19937.h                   9921 life/update.h                   22035 grammar/history.h
-    2455 base/exact.h                    10182 life/copy.h                     22161 grammar/room.h
-    2667 base/bits128.h                  10375 rows/row.h                      22461 grammar/sampler.h
-    2746 base/elements.h                 10653 rows/reserve.h                  22723 grammar/hooks.h
-    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22834 schema/head.h
-    2919 kernels/contract.h              10818 rows/thresholds.h               23008 schema/errors.h
-    3039 kernels/scalar.h                10924 rows/compact.h                  23121 schema/collections.h
-    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23155 schema/references.h
-    3246 kernels/sets.h                  11254 rows/changes.h                  23427 schema/strings.h
-    3295 kernels/vectors.h               11339 rows/cuts.h                     23489 schema/numbers.h
-    3413 kernels/avx512.h                11769 rows/typical.h                  23762 schema/sets.h
-    3497 kernels/avx2.h                  12081 rows/tail_free.h                23960 schema/formats.h
-    3559 kernels/sse2.h                  12157 rows/selecting.h                24157 schema/scalars.h
-    3576 kernels/neon.h                  12289 rows/mirostat.h                 24456 schema/goals.h
-    3598 kernels/wasm.h                  12370 rows/plan.h                     24677 schema/alternatives.h
-    3614 kernels/generic.h               12418 rows/logprobs.h                 25155 schema/objects.h
-    3634 kernels/shared.h                12504 rows/step.h                     25668 schema/arrays.h
-    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           25922 schema/whole.h
-    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26097 peers/tables.h
-    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26404 peers/values.h
-    4439 kernels/dispatch.h              13350 run/apply.h                     26816 peers/llama_server.h
-    4639 core/array.h                    13435 run/writing.h                   26885 peers/fields.h
-    4969 core/table.h                    13565 run/arrays.h                    27046 peers/requests.h
-    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27170 shards/head.h
-    5321 constraints/record.h            13891 run/walk.h                      27291 shards/bytes.h
-    5358 rows/work.h                     13992 run/finish.h                    27389 shards/merging.h
-    5384 life/past.h                     14022 run/draw_llama_cpp.h            27667 shards/row.h
-    5405 core/record.h                   14096 run/draw.h                      27784 shards/answers.h
-    5520 core/fields.h                   14180 run/sample.h                    28339 shards/logprobs.h
-    5691 core/owners.h                   14296 run/verify.h                    28477 shards/told.h
-    5739 core/mt19937.h                  14386 run/batch.h                     28616 shards/steps.h
-    5796 core/no_mt19937.h               14538 life/state.h                    28813 shards/prefix.h
-    5829 core/making.h                   14630 life/state_fields.h             29405 shards/cuts.h
-    5959 core/streams.h                  14730 life/state_kinds.h              29627 shards/draws.h
-    5997 samplers/logit_bias.h           14891 grammar/declared.h              29779 shards/way.h
-    6035 samplers/patch.h                14905 constraints/declared.h          29924 shards/memory.h
-    6059 samplers/penalties.h            14926 core/kinds.h                    30001 shards/batch.h
-    6115 samplers/dry.h                  15016 operator/weights.h              30435 drafts/head.h
-    6449 samplers/top_n_sigma.h          15104 operator/search.h               30483 drafts/block.h
-    6533 samplers/tail_free.h            15243 operator/run.h                  30673 drafts/tree.h
-    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30807 drafts/relaxed.h
-    6644 samplers/min_p.h                15449 kv/making.h                     30890 constraints/automaton.h
-    6657 samplers/top_a.h                15675 kv/slot.h                       30980 constraints/making.h
-    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31196 constraints/sampler.h
-    6780 samplers/xtc.h                  15949 kv/data.h                       31289 constraints/constructors.h
-    6816 samplers/temperature.h          16073 kv/update.h                     31555 constraints/accepting.h
-    6880 samplers/smoothing.h            16199 kv/state.h                      31797 constraints/drawing.h
-    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31983 constraints/told.h
-    6958 samplers/selection.h            16481 llama_cpp/object.h              32044 constraints/top_p_decay.h
-    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32100 constraints/accessors.h
-    7050 samplers/ratio.h                16612 text/reading.h                  32139 base/restore.h
-    7117 samplers/draw.h                 16722 text/strings.h                  32153 api/license.h
+    1176 api/operator.h                   7907 config/describe.h               18954 grammar/vocabulary.h
+    1226 api/kv.h                         8088 config/params.h                 19422 grammar/triggers.h
+    1407 api/llama_cpp.h                  8161 config/constructors.h           19747 grammar/matcher.h
+    1449 api/text_error.h                 8372 config/from_params.h            19977 grammar/derivatives.h
+    1466 api/grammar.h                    8445 config/orders.h                 20492 grammar/states.h
+    1630 api/shards.h                     8677 config/numbers.h                20647 grammar/items.h
+    1727 api/peers.h                      8815 config/set.h                    20773 grammar/masks.h
+    1796 api/drafts.h                     8965 config/tell.h                   20968 grammar/runs.h
+    1895 api/constraints.h                9098 config/settings.h               21140 grammar/entries.h
+    2066 api/parts.h                      9210 life/rollback.h                 21511 grammar/accepting.h
+    2104 base/switches.h                  9526 life/chain.h                    21847 grammar/waiting.h
+    2358 base/random.h                    9806 life/members.h                  21973 grammar/history.h
+    2381 base/mt19937.h                   9921 life/update.h                   22099 grammar/room.h
+    2455 base/exact.h                    10182 life/copy.h                     22399 grammar/sampler.h
+    2667 base/bits128.h                  10375 rows/row.h                      22661 grammar/hooks.h
+    2746 base/elements.h                 10653 rows/reserve.h                  22769 schema/head.h
+    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22943 schema/errors.h
+    2919 kernels/contract.h              10818 rows/thresholds.h               23056 schema/collections.h
+    3039 kernels/scalar.h                10924 rows/compact.h                  23090 schema/references.h
+    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23362 schema/strings.h
+    3246 kernels/sets.h                  11254 rows/changes.h                  23424 schema/numbers.h
+    3295 kernels/vectors.h               11339 rows/cuts.h                     23697 schema/sets.h
+    3413 kernels/avx512.h                11769 rows/typical.h                  23895 schema/formats.h
+    3497 kernels/avx2.h                  12081 rows/tail_free.h                24092 schema/scalars.h
+    3559 kernels/sse2.h                  12157 rows/selecting.h                24391 schema/goals.h
+    3576 kernels/neon.h                  12289 rows/mirostat.h                 24612 schema/alternatives.h
+    3598 kernels/wasm.h                  12370 rows/plan.h                     25090 schema/objects.h
+    3614 kernels/generic.h               12418 rows/logprobs.h                 25603 schema/arrays.h
+    3634 kernels/shared.h                12504 rows/step.h                     25857 schema/whole.h
+    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           26030 grammar/grammars.h
+    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26092 peers/tables.h
+    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26399 peers/values.h
+    4439 kernels/dispatch.h              13350 run/apply.h                     26811 peers/llama_server.h
+    4639 core/array.h                    13435 run/writing.h                   26880 peers/fields.h
+    4969 core/table.h                    13565 run/arrays.h                    27041 peers/requests.h
+    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27165 shards/head.h
+    5321 constraints/record.h            13891 run/walk.h                      27286 shards/bytes.h
+    5358 rows/work.h                     13992 run/finish.h                    27384 shards/merging.h
+    5384 life/past.h                     14022 run/draw_llama_cpp.h            27662 shards/row.h
+    5405 core/record.h                   14096 run/draw.h                      27779 shards/answers.h
+    5520 core/fields.h                   14180 run/sample.h                    28334 shards/logprobs.h
+    5691 core/owners.h                   14296 run/verify.h                    28472 shards/told.h
+    5739 core/mt19937.h                  14386 run/batch.h                     28611 shards/steps.h
+    5796 core/no_mt19937.h               14538 life/state.h                    28808 shards/prefix.h
+    5829 core/making.h                   14630 life/state_fields.h             29400 shards/cuts.h
+    5959 core/streams.h                  14730 life/state_kinds.h              29622 shards/draws.h
+    5997 samplers/logit_bias.h           14891 grammar/declared.h              29774 shards/way.h
+    6035 samplers/patch.h                14905 constraints/declared.h          29919 shards/memory.h
+    6059 samplers/penalties.h            14926 core/kinds.h                    29996 shards/batch.h
+    6115 samplers/dry.h                  15016 operator/weights.h              30430 drafts/head.h
+    6449 samplers/top_n_sigma.h          15104 operator/search.h               30478 drafts/block.h
+    6533 samplers/tail_free.h            15243 operator/run.h                  30668 drafts/tree.h
+    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30802 drafts/relaxed.h
+    6644 samplers/min_p.h                15449 kv/making.h                     30885 constraints/automaton.h
+    6657 samplers/top_a.h                15675 kv/slot.h                       30975 constraints/making.h
+    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31191 constraints/sampler.h
+    6780 samplers/xtc.h                  15949 kv/data.h                       31284 constraints/constructors.h
+    6816 samplers/temperature.h          16073 kv/update.h                     31550 constraints/accepting.h
+    6880 samplers/smoothing.h            16199 kv/state.h                      31792 constraints/drawing.h
+    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31978 constraints/told.h
+    6958 samplers/selection.h            16481 llama_cpp/object.h              32039 constraints/top_p_decay.h
+    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32095 constraints/accessors.h
+    7050 samplers/ratio.h                16612 text/reading.h                  32134 base/restore.h
+    7117 samplers/draw.h                 16722 text/strings.h                  32148 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -18951,68 +18951,6 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
 }
 
-/* ---- src/grammar/grammars.h ---- */
-/* ---- grammars: samp_grammar_init ----
-   A text of either kind becomes a finished samp_grammar: read, finished (finishing.h), its fingerprint taken. Whatever
-   is wrong is told by its place in the text. */
-
-static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
-                                    samp_grammar_error *error); /* >>schema */
-
-/* Read the text into g's tree, and say which rule is the root. */
-static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
-                              int32_t *rule)
-{
-    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
-    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
-        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
-    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
-                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
-                          : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
-    *rule = sampi_tree_rule(&g->tree, "", 0);
-    return sampi_tree_define(&g->tree, *rule, body);
-}
-
-SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
-                                         samp_grammar_error *error)
-{
-    samp_grammar_error mine;
-    sampi_reader r;
-    int32_t rule = 0;
-    memset(&r, 0, sizeof r);
-    r.error = error ? error : &mine;
-    memset(r.error, 0, sizeof *r.error);
-    r.text = r.at = text ? text : "";
-    r.end = r.text + strlen(r.text);
-    samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
-    sampi_class *classes = g ? (sampi_class *)SAMP_MALLOC(SAMPI_CLASSES * sizeof *classes) : NULL;
-    int status = g && classes ? SAMP_OK : SAMP_E_NOMEM;
-    if (g) memset(g, 0, sizeof *g);
-    if (classes) {
-        memset(classes, 0, SAMPI_CLASSES * sizeof *classes);
-        r.tree = &g->tree;
-        status = sampi_tree_init(&g->tree);
-        g->tree.classes = classes;
-        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
-        if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
-        if (!status) status = sampi_grammar_finish(g, rule);
-    }
-    if (status) sampi_read_node(&r, status);
-    sampi_vec_free(&r.parts);
-    SAMP_FREE(classes);
-    if (g) g->tree.classes = NULL;
-    if (!status) return g;
-    samp_grammar_free(g);
-    return NULL;
-}
-
-SAMP_API void samp_grammar_free(samp_grammar *g)
-{
-    if (!g) return;
-    sampi_tree_free(&g->tree);
-    SAMP_FREE(g);
-}
-
 /* ---- src/grammar/vocabulary.h ---- */
 /* ---- the vocabulary ----
    All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
@@ -22828,9 +22766,6 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
-#endif /* SAMPLING_GRAMMAR_DECLARED */
-
-#ifdef SAMPLING_GRAMMAR_DECLARED
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
    JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
@@ -26090,6 +26025,66 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
     }
     sampi_schema_free(&x);
     return root;
+}
+
+/* ---- src/grammar/grammars.h ---- */
+/* ---- grammars: samp_grammar_init ----
+   A text of any kind comes in: a GBNF grammar (gbnf.h), a regular expression (regex.h) or a JSON schema
+   (schema/whole.h, hence this room stands behind the schemas). It is read and finished (finishing.h); a samp_grammar
+   goes out, or what is wrong, by its place in the text. */
+
+/* Read the text into g's tree, and say which rule is the root. */
+static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
+                              int32_t *rule)
+{
+    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
+    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
+                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+                          : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
+    *rule = sampi_tree_rule(&g->tree, "", 0);
+    return sampi_tree_define(&g->tree, *rule, body);
+}
+
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error)
+{
+    samp_grammar_error mine;
+    sampi_reader r;
+    int32_t rule = 0;
+    memset(&r, 0, sizeof r);
+    r.error = error ? error : &mine;
+    memset(r.error, 0, sizeof *r.error);
+    r.text = r.at = text ? text : "";
+    r.end = r.text + strlen(r.text);
+    samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
+    sampi_class *classes = g ? (sampi_class *)SAMP_MALLOC(SAMPI_CLASSES * sizeof *classes) : NULL;
+    int status = g && classes ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) memset(g, 0, sizeof *g);
+    if (classes) {
+        memset(classes, 0, SAMPI_CLASSES * sizeof *classes);
+        r.tree = &g->tree;
+        status = sampi_tree_init(&g->tree);
+        g->tree.classes = classes;
+        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
+        if (!status) status = sampi_grammar_finish(g, rule);
+    }
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    SAMP_FREE(classes);
+    if (g) g->tree.classes = NULL;
+    if (!status) return g;
+    samp_grammar_free(g);
+    return NULL;
+}
+
+SAMP_API void samp_grammar_free(samp_grammar *g)
+{
+    if (!g) return;
+    sampi_tree_free(&g->tree);
+    SAMP_FREE(g);
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 

@@ -368,7 +368,6 @@ extern "C" {
 #include "grammar/reading.h"
 #include "grammar/gbnf.h"
 #include "grammar/regex.h"
-#include "grammar/grammars.h"
 #include "grammar/vocabulary.h"
 #include "grammar/triggers.h"
 #include "grammar/matcher.h"
@@ -385,9 +384,6 @@ extern "C" {
 #include "grammar/sampler.h"
 #include "grammar/hooks.h"
 
-#endif /* SAMPLING_GRAMMAR_DECLARED */
-
-#ifdef SAMPLING_GRAMMAR_DECLARED
 #include "schema/head.h"
 #include "schema/errors.h"
 #include "schema/collections.h"
@@ -402,6 +398,7 @@ extern "C" {
 #include "schema/objects.h"
 #include "schema/arrays.h"
 #include "schema/whole.h"
+#include "grammar/grammars.h"
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #ifdef SAMPLING_PEERS_DECLARED

@@ -1,9 +1,7 @@
 /* ---- grammars: samp_grammar_init ----
-   A text of either kind becomes a finished samp_grammar: read, finished (finishing.h), its fingerprint taken. Whatever
-   is wrong is told by its place in the text. */
-
-static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
-                                    samp_grammar_error *error); /* >>schema */
+   A text of any kind comes in: a GBNF grammar (gbnf.h), a regular expression (regex.h) or a JSON schema
+   (schema/whole.h, hence this room stands behind the schemas). It is read and finished (finishing.h); a samp_grammar
+   goes out, or what is wrong, by its place in the text. */
 
 /* Read the text into g's tree, and say which rule is the root. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,

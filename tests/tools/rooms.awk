@@ -24,6 +24,7 @@ FNR == 1 {
     if ($0 !~ /^\/\*/) wrong(room " does not begin with a comment")
 }
 FNR == 1001 { wrong(room " has more than 1,000 lines") }
+{ sub(/[ \t]*\/\*.*\*\/$/, "") } # a comment behind a line
 # a function's first line: static ... name(
 /^(static|SAMPI_INLINE|SAMPI_COLD|SAMPI_CALLED|SAMPI_HOT)/ || open_name != "" {
     if (open_name == "" && match($0, /[a-z_0-9]+\(/)) open_name = substr($0, RSTART, RLENGTH - 1)
