@@ -1,7 +1,42 @@
-# where.awk -- the tables of tests/README.md: are the tests that they name there, and is each sampler in them?
-#     awk -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
+# where.awk -- the tables of tests/README.md: are the tests that they name there, is each sampler in them, has each file of
+# tests/ and bench/ a line, and what a line names as code, is it in one of its files?
+#     awk -v files="$(git ls-files tests bench)" -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h \
+#         tests/unit/test_samplers.c tests/unit/test_reference.c
 function wrong(text) { print "tests/README.md: " text; failed = 1 }
+# is a name in one of the files of a list?
+function in_files(name, list,    file, n, i, line, found) {
+    n = split(list, file, " ")
+    for (i = 1; i <= n && !found; i++) {
+        while (!found && (getline line < file[i]) > 0) found = line ~ ("(^|[^A-Za-z0-9_])" name "([^A-Za-z0-9_]|$)")
+        close(file[i])
+    }
+    return found
+}
+# the names of a text that are code, each in one of the files
+function look(text, list,    name) {
+    while (match(text, /`[A-Za-z0-9_]+`/)) {
+        name = substr(text, RSTART + 1, RLENGTH - 2)
+        if (!in_files(name, list)) wrong(name " is not in " list)
+        text = substr(text, RSTART + RLENGTH)
+    }
+}
+# a line of "Every file": "| folder/ | ..." begins a table, "| a.c, b.h | text with `names` |" is about files there
+function file_line(line,    cell, name, n, i, path, list) {
+    split(line, cell, / *\| */)
+    if (cell[2] ~ /\/$/) { folder = cell[2] ~ /^bench/ ? cell[2] : "tests/" cell[2]; return }
+    n = split(cell[2], name, /, /)
+    for (i = 1; i <= n; i++) {
+        path = folder name[i]
+        if ((getline list_line < path) < 0) wrong("there is no " path)
+        close(path)
+        has_line[path]
+        list = list " " path
+    }
+    look(line, list)
+}
 FILENAME ~ /README/ {
+    if (/^## /) chapter = $0
+    if (chapter ~ /Every file/ && /^\| /) { file_line($0); next }
     if (/^\| sampler /) table = 1
     if (!/^\|/) table = 0
     if (table && split($0, cell, /\|/) == 5 && cell[2] !~ /sampler|---/) {
@@ -18,8 +53,11 @@ FILENAME ~ /README/ {
         file = "tests/" substr(text, RSTART, RLENGTH)
         if ((getline line < file) < 0) wrong("there is no " file)
         close(file)
+        tested = tested " " file
         text = substr(text, RSTART + RLENGTH)
     }
+    if (chapter ~ /Where is/ && !table && tested != "") look($0, tested)
+    tested = ""
     next
 }
 FILENAME ~ /api/ && /^SAMP_API samp_sampler \*samp_init_/ {
@@ -39,6 +77,10 @@ FILENAME ~ /unit/ {
     }
 }
 END {
+    n = split(files, path, /[ \n]+/)
+    for (i = 1; i <= n; i++)
+        if (path[i] != "" && path[i] !~ /\/(README|corpus|results|msvc|__pycache__)|\.md$|\.(svg|csv|dat)$/ && !(path[i] in has_line))
+            wrong("no line for " path[i])
     for (k in need) if (!(k in there)) {
         split(k, q, SUBSEP)
         wrong(q[2] " (" need[k] ") is not among the tests of " (q[1] == 3 ? "test_samplers.c" : "test_reference.c"))
