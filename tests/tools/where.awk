@@ -1,6 +1,6 @@
 # where.awk -- the tables of tests/README.md: are the tests that they name there, is each sampler in them, has each file of
 # tests/ and bench/ a line, and what a line names as code, is it in one of its files?
-#     awk -v files="$(git ls-files tests bench)" -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h \
+#     awk -v files="PATH ..." -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h \
 #         tests/unit/test_samplers.c tests/unit/test_reference.c
 function wrong(text) { print "tests/README.md: " text; failed = 1 }
 # is a name in one of the files of a list?
