@@ -85,7 +85,7 @@ test-namespace: tests/tools/namespace.sh sampling.h sampling_gpu.h | $(B)
 ## test-public: test_nomem.c calls every public function
 test-public:
 	@sh tests/tools/public.sh
-	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
+	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk tests/README.md tests/support/makers.h src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/ship/demo.sh $(B)/tales

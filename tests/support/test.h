@@ -97,6 +97,14 @@ static inline samp_sampler *test_nothing(void)
     return samp_init_custom(&nothing, NULL);
 }
 
+/* A chain of two. */
+static inline samp_sampler *test_pair(samp_sampler *a, samp_sampler *b)
+{
+    samp_sampler *chain = samp_chain_init();
+    assert_true(samp_chain_add(chain, a) == SAMP_OK && samp_chain_add(chain, b) == SAMP_OK);
+    return chain;
+}
+
 /* samp_vocab.token_bytes: one to three letters */
 static inline const char *test_letters(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {

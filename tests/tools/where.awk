@@ -1,8 +1,8 @@
 # where.awk -- the tables of tests/README.md: are the tests that they name there, is each sampler in them, has each file of
-# tests/ and bench/ a line, and what a line names as code, is it in one of its files?
-#     awk -v files="PATH ..." -f tests/tools/where.awk tests/README.md src/api/samplers.h src/api/gumbel.h \
-#         tests/unit/test_samplers.c tests/unit/test_reference.c
-function wrong(text) { print "tests/README.md: " text; failed = 1 }
+# tests/ and bench/ a line, and what a line names as code, is it in one of its files? Is each sampler in the list of makers.h?
+#     awk -v files="PATH ..." -f tests/tools/where.awk tests/README.md tests/support/makers.h src/api/samplers.h \
+#         src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
+function wrong(text, file) { print (file ? file : "tests/README.md") ": " text; failed = 1 }
 # is a name in one of the files of a list?
 function in_files(name, list,    file, n, i, line, found) {
     n = split(list, file, " ")
@@ -66,6 +66,12 @@ FILENAME ~ /api/ && /^SAMP_API samp_sampler \*samp_init_/ {
     sub(/\(.*/, "", name)
     if (name ~ /^(top_k_ties|custom)$/) next
     if (!(name in in_table)) wrong("no row for " name)
+    if (!(name in made)) wrong("no " name, "tests/support/makers.h")
+}
+FILENAME ~ /makers/ && match($0, /X\([a-z0-9_]+, samp_init_/) {
+    name = substr($0, RSTART + 2, RLENGTH)
+    sub(/,.*/, "", name)
+    made[name]
 }
 # what a program runs: cmocka_unit_test(test_...), several in a line
 FILENAME ~ /unit/ {

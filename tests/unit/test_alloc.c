@@ -3,6 +3,7 @@
    itself, where it can be replaced, so that nothing slips past SAMP_MALLOC.
 
      SAMP_TEST_QUICK   20,000 samples instead */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/heap.h"
 #include "tests/support/test.h"
@@ -45,15 +46,8 @@ void *aligned_alloc(size_t alignment, size_t n)
 
 /* ---- chains, rows ---- */
 
-enum { SMALL = 200, LARGE = 128256, N_ROWS = 6 };
-
-static samp_sampler *pair(samp_sampler *a, samp_sampler *b)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, a));
-    assert_ok(samp_chain_add(chain, b));
-    return chain;
-}
+enum { SMALL = 200, N = SMALL, LARGE = 128256, N_ROWS = 6 };
+#include "tests/support/makers.h"
 
 static samp_sampler *from_params(int i)
 {
@@ -65,34 +59,23 @@ static samp_sampler *from_params(int i)
     return samp_chain_from_params(&p, NULL);
 }
 
+/* From parameters, some that reach further, and each sampler: before dist, or alone if it selects. (infill's time grows with
+   the square of the row.) */
+enum { N_OTHERS = 7, N_CHAINS = N_OTHERS + N_STAGES + N_SELECTORS };
 static samp_sampler *make_chain(int i)
 {
-    static const samp_logit_bias bias[3] = { { 3, 2.0f }, { 5, -INFINITY }, { 7, -1.0f } };
     switch (i) {
         case 0:
         case 1:
         case 2:
         case 3: return from_params(i);
-        case 4: return pair(samp_init_logit_bias(SMALL, 3, bias), samp_init_greedy());
-        case 5: return pair(samp_init_temp(0.8f), samp_init_dist(1));
-        case 6: return pair(samp_init_top_p(0.95f, 0), samp_init_dist(1));
-        case 7: return pair(samp_init_typical(0.9f, 0), samp_init_dist(1));
-        case 8: return pair(samp_init_top_k(1000), samp_init_dist(1));
-        case 9: return pair(samp_init_top_n_sigma(1.0f), samp_init_dist(1));
-        case 10: return pair(samp_init_xtc(0.5f, 0.05f, 0, 2), samp_init_dist(1));
-        case 11: return pair(samp_init_tail_free(0.95f, 0), samp_init_dist(1));
-        case 12: return pair(samp_init_dry(NULL, 256, 0.8f, 1.75f, 1, -1, NULL, 0), samp_init_dist(1));
-        case 13: return pair(test_nothing(), samp_init_dist(1));
-        case 14:
-            return pair(samp_init_min_p(0.05f, 0), pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
-        case 15: return samp_init_mirostat(SMALL, 4, 5.0f, 0.1f, 100);
-        case 16: return samp_init_mirostat_v2(4, 5.0f, 0.1f);
-        case 17: return samp_init_adaptive_p(0.4f, 0.9f, 4);
-        case 18: return samp_init_greedy();
-        default: return samp_init_dist(4);
+        case 4: return test_pair(samp_init_top_k(1000), samp_init_dist(1));
+        case 5: return test_pair(make_min_p(), test_pair(make_temp_ext(), make_dist()));
+        case 6: return test_pair(make_custom(), make_dist());
+        default: i -= N_OTHERS;
     }
+    return i < N_STAGES ? chain_with((size_t)i) : selectors[i - N_STAGES]();
 }
-enum { N_CHAINS = 20 };
 
 /* Rows of all shapes, so that what is rarely needed is needed: flat, tied, masked, peaked, bad. */
 static void make_row(float *row, size_t n, int shape)

@@ -1,5 +1,6 @@
 /* test_chain.c - chains: in each other, owning, lending and giving back; samplers of the user's; accept,
    reset, clone; the last tokens, positions, seeds, counters; the chain as text. */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
@@ -19,21 +20,6 @@ static uint64_t fake_clock(void)
 }
 
 #include "tests/support/makers.h"
-
-static const maker stages[] = {
-    make_bias,  make_penalties, make_dry, make_sigma, make_top_k,    make_tail_free, make_typical,
-    make_top_p, make_min_p,     make_xtc, make_temp,  make_temp_ext, make_softmax,
-};
-static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy };
-
-static samp_sampler *big_chain(maker selector, int kind)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
-    for (size_t i = 0; i < TEST_COUNT(stages); i++) assert_ok(samp_chain_add(chain, stages[i]()));
-    assert_ok(samp_chain_add(chain, selector()));
-    return chain;
-}
 
 static samp_sampler *small_chain(uint64_t seed)
 {
@@ -78,16 +64,16 @@ static void test_nested(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+        for (size_t k = 0; k < N_SELECTORS; k++) {
             samp_token want[40], got[40];
-            samp_sampler *flat = big_chain(selectors[k], kind);
+            samp_sampler *flat = chain_of_stages(selectors[k], (samp_rng_kind)kind);
             take(flat, want, 40, 0);
             for (uint64_t shape = 0; shape < 12; shape++) {
                 source rng = source_stream(300 + shape);
                 samp_sampler *outer = samp_chain_init(), *at[4];
                 int depth = 0;
                 at[0] = outer;
-                for (size_t i = 0; i <= TEST_COUNT(stages); i++) {
+                for (size_t i = 0; i <= N_STAGES; i++) {
                     size_t turn = below(&rng, 3);
                     if (turn == 0 && depth < 3) { /* a chain in the chain, empty so far */
                         samp_sampler *inner = samp_chain_init();
@@ -96,7 +82,7 @@ static void test_nested(void **state)
                     } else if (turn == 1 && depth > 0) {
                         depth--;
                     }
-                    assert_ok(samp_chain_add(at[depth], i < TEST_COUNT(stages) ? stages[i]() : selectors[k]()));
+                    assert_ok(samp_chain_add(at[depth], i < N_STAGES ? stages[i]() : selectors[k]()));
                 }
                 assert_ok(samp_set_rng(outer, (samp_rng_kind)kind));
                 take(outer, got, 40, 0);
@@ -230,28 +216,22 @@ static void test_insert(void **state)
 static void test_misplaced(void **state)
 {
     (void)state;
-    enum { KEEPS = 8 };
-    static const maker keeps[KEEPS] = { make_dist,       make_greedy, make_mirostat, make_mirostat_v2,
-                                        make_adaptive_p, make_custom, NULL,          NULL };
     float logits[N];
     row(logits, 5);
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t j = 0; j < TEST_COUNT(selectors); j++)
+        for (size_t j = 0; j < N_SELECTORS; j++)
             for (int nested = 0; nested < 4; nested++)
-                for (size_t k = 0; k < TEST_COUNT(stages) + KEEPS; k++) {
+                for (size_t k = 0; k < N_ALL + 3; k++) {
                     samp_sampler *outer = samp_chain_init(), *inner = outer, *s;
-                    bool cuts = k < TEST_COUNT(stages);
+                    bool cuts = k < N_NOT_SELECTING;
                     const char *field = NULL;
                     assert_ok(samp_set_rng(outer, (samp_rng_kind)kind));
                     assert_ok(samp_chain_add(outer, selectors[j]()));
                     if (nested & 1) assert_ok(samp_chain_add(outer, inner = samp_chain_init()));
-                    if (k == TEST_COUNT(stages) + 6) {
-                        s = samp_init_top_p(1.0f, 1);
-                    } else if (k == TEST_COUNT(stages) + 7) {
-                        s = samp_chain_init();
-                    } else {
-                        s = cuts ? stages[k]() : keeps[k - TEST_COUNT(stages)]();
-                    }
+                    s = k < N_ALL        ? all[k]()
+                        : k == N_ALL     ? make_custom()
+                        : k == N_ALL + 1 ? samp_init_top_p(1.0f, 1)
+                                         : samp_chain_init();
                     if (nested & 2) {
                         samp_sampler *chain = samp_chain_init();
                         assert_ok(samp_chain_add(chain, s));
@@ -264,7 +244,7 @@ static void test_misplaced(void **state)
                     samp_token token = samp_sample(outer, logits, N);
                     if (cuts)
                         assert_status(token, SAMP_E_UNSUPPORTED);
-                    else if (kind == SAMP_RNG_PHILOX || k >= TEST_COUNT(stages)) /* else the index may be gone */
+                    else if (kind == SAMP_RNG_PHILOX || k >= N_NOT_SELECTING) /* else the index may be gone */
                         assert_in_range(token, 0, N - 1);
                     samp_free(outer);
                 }
@@ -548,11 +528,8 @@ static void test_accept_reaches_all(void **state)
    each other. Every sampler on its own chain, and all in one. */
 static samp_sampler *chain_of(size_t which, int kind)
 {
-    samp_sampler *chain;
-    if (which >= TEST_COUNT(stages)) return big_chain(selectors[which - TEST_COUNT(stages)], kind);
-    chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, stages[which]()));
-    assert_ok(samp_chain_add(chain, make_dist()));
+    if (which >= N_NOT_SELECTING) return chain_of_stages(selectors[which - N_NOT_SELECTING], (samp_rng_kind)kind);
+    samp_sampler *chain = chain_with(which);
     assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
     return chain;
 }
@@ -562,7 +539,7 @@ static void test_reset_and_clone(void **state)
     (void)state;
     enum { STEPS = 60 };
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t which = 0; which < TEST_COUNT(stages) + TEST_COUNT(selectors); which++) {
+        for (size_t which = 0; which < N_ALL; which++) {
             samp_token fresh[STEPS], again[STEPS], x[STEPS], y[STEPS], prev_x[64], prev_y[64];
             samp_sampler *s = chain_of(which, kind), *copy, *copy_2;
             take(s, fresh, STEPS, 0);
@@ -609,9 +586,8 @@ static void test_reset_and_clone_alone(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t which = 0; which < TEST_COUNT(stages) + TEST_COUNT(selectors); which++) {
-            samp_sampler *s = which < TEST_COUNT(stages) ? stages[which]() : selectors[which - TEST_COUNT(stages)]();
-            samp_sampler *copy = NULL, *reset;
+        for (size_t which = 0; which < N_ALL; which++) {
+            samp_sampler *s = all[which](), *copy = NULL, *reset;
             assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
             reset = samp_clone(s);
             for (int i = 0; i < 30; i++) samp_accept(reset, i % 3);
@@ -715,7 +691,7 @@ static void test_prev(void **state)
 static void test_position(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+    for (size_t k = 0; k < N_SELECTORS; k++) {
         bool draws = selectors[k] != make_greedy;
         samp_sampler *s = samp_chain_init();
         float logits[N];
@@ -918,17 +894,17 @@ static void test_set_rng(void **state)
     (void)state;
     enum { STEPS = 50 };
     samp_token philox[STEPS], mt[STEPS], got[STEPS];
-    samp_sampler *s = big_chain(make_dist, SAMP_RNG_PHILOX);
+    samp_sampler *s = chain_of_stages(make_dist, SAMP_RNG_PHILOX);
     take(s, philox, STEPS, 0);
     samp_free(s);
-    s = big_chain(make_dist, SAMP_RNG_MT19937);
+    s = chain_of_stages(make_dist, SAMP_RNG_MT19937);
     take(s, mt, STEPS, 0);
     assert_true(differing(philox, mt, STEPS) > 5);
     samp_free(s);
 
     /* set first or last, members added before or after, one inside a chain: the same */
     samp_sampler *before = samp_chain_init(), *inner;
-    for (size_t i = 0; i < TEST_COUNT(stages); i++) assert_ok(samp_chain_add(before, stages[i]()));
+    for (size_t i = 0; i < N_STAGES; i++) assert_ok(samp_chain_add(before, stages[i]()));
     assert_ok(samp_chain_add(before, make_dist()));
     assert_ok(samp_set_rng(before, SAMP_RNG_MT19937));
     take(before, got, STEPS, 0);
@@ -937,7 +913,7 @@ static void test_set_rng(void **state)
     before = samp_chain_init();
     inner = samp_chain_init();
     assert_ok(samp_set_rng(before, SAMP_RNG_MT19937));
-    for (size_t i = 0; i < TEST_COUNT(stages); i++) assert_ok(samp_chain_add(i < 5 ? before : inner, stages[i]()));
+    for (size_t i = 0; i < N_STAGES; i++) assert_ok(samp_chain_add(i < 5 ? before : inner, stages[i]()));
     assert_ok(samp_chain_add(inner, make_dist()));
     assert_ok(samp_chain_add(before, inner)); /* its members are set to their chain's kind */
     take(before, got, STEPS, 0);
@@ -1174,10 +1150,10 @@ static void test_array_order(void **state)
 {
     (void)state;
     source rng = source_stream(400);
-    for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+    for (size_t k = 0; k < N_SELECTORS; k++)
         for (int which = 0; which < 3; which++) {
             samp_sampler *s = samp_chain_init(), *t;
-            for (size_t i = 0; i < TEST_COUNT(stages); i++)
+            for (size_t i = 0; i < N_STAGES; i++)
                 if (which == 0 || (which == 1 && i % 3 == 0)) assert_ok(samp_chain_add(s, stages[i]()));
             assert_ok(samp_chain_add(s, selectors[k]()));
             t = samp_clone(s);
@@ -1209,8 +1185,8 @@ static void test_sample_is_apply(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
-            samp_sampler *s = big_chain(selectors[k], kind), *t = samp_clone(s);
+        for (size_t k = 0; k < N_SELECTORS; k++) {
+            samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind), *t = samp_clone(s);
             for (int i = 0; i < 40; i++) {
                 samp_token_data data[N];
                 float logits[N], copy[N];
@@ -1294,32 +1270,9 @@ static void test_perf(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    static const struct {
-        maker make;
-        const char *name;
-    } names[] = {
-        { make_bias, "logit-bias" },
-        { make_penalties, "penalties" },
-        { make_dry, "dry" },
-        { make_sigma, "top-n-sigma" },
-        { make_top_k, "top-k" },
-        { make_tail_free, "tail-free" },
-        { make_typical, "typical" },
-        { make_top_p, "top-p" },
-        { make_min_p, "min-p" },
-        { make_xtc, "xtc" },
-        { make_temp, "temp" },
-        { make_temp_ext, "temp-ext" },
-        { make_softmax, "softmax" },
-        { make_greedy, "greedy" },
-        { make_dist, "dist" },
-        { make_mirostat, "mirostat" },
-        { make_mirostat_v2, "mirostat-v2" },
-        { make_adaptive_p, "adaptive-p" },
-    };
-    for (size_t i = 0; i < TEST_COUNT(names); i++) {
-        samp_sampler *s = names[i].make();
-        assert_text(samp_name(s), names[i].name);
+    for (size_t k = 0; k < N_ALL; k++) {
+        samp_sampler *s = all[k]();
+        assert_true(is_named(samp_name(s), k));
         samp_free(s);
     }
     samp_sampler *chain = samp_chain_init();

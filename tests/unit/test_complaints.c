@@ -17,22 +17,13 @@
    log-probabilities is here. tests/README.md has the threads, and where each is answered. */
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/test.h"
 #include <time.h>
 
 enum { N = 64, WIDE = 151936 };
 #include "tests/support/makers.h"
-
-static const maker selectors[] = { make_greedy, make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p };
-
-static samp_sampler *two(samp_sampler *a, samp_sampler *b)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_chain_add(chain, a));
-    assert_ok(samp_chain_add(chain, b));
-    return chain;
-}
 
 /* ---- wrong results, crashes ---- */
 
@@ -43,8 +34,8 @@ static void all_masked_is_no_token(void **state)
     float masked[N], row[N];
     for (int i = 0; i < N; i++) masked[i] = -INFINITY;
     test_row(row, N, 1, 2.0, 3);
-    for (size_t k = 0; k < 2 * TEST_COUNT(selectors); k++) {
-        samp_sampler *s = two(samp_init_temp(0.9f), selectors[k / 2]()), *copy;
+    for (size_t k = 0; k < 2 * N_SELECTORS; k++) {
+        samp_sampler *s = test_pair(samp_init_temp(0.9f), selectors[k / 2]()), *copy;
         assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
         copy = samp_clone(s);
         samp_logits l = { .data = masked, .n_rows = 1, .n_vocab = N };
@@ -64,8 +55,8 @@ static void nan_is_no_token(void **state)
     (void)state;
     float row[N], bad[N];
     test_row(row, N, 2, 2.0, 3);
-    for (size_t k = 0; k < 2 * TEST_COUNT(selectors); k++) {
-        samp_sampler *s = two(samp_init_top_p(0.9f, 1), selectors[k / 2]()), *copy;
+    for (size_t k = 0; k < 2 * N_SELECTORS; k++) {
+        samp_sampler *s = test_pair(samp_init_top_p(0.9f, 1), selectors[k / 2]()), *copy;
         assert_ok(samp_set_rng(s, (samp_rng_kind)(k % 2)));
         copy = samp_clone(s);
         for (int i = 0; i < N; i++) {
@@ -85,7 +76,7 @@ static void truncation_behind_the_selector_is_a_status(void **state)
     (void)state;
     float row[N];
     test_row(row, N, 3, 2.0, 3);
-    for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+    for (size_t k = 0; k < N_SELECTORS; k++) {
         samp_sampler *s = samp_chain_init();
         const char *field = NULL;
         char text[128];
@@ -243,7 +234,7 @@ static void ties_are_cut_at_k(void **state)
         samp_sampler *rows[9], *alone;
         samp_token out[9], first;
         samp_logits l = { .data = data, .dtype = SAMP_BF16, .n_rows = 9, .n_vocab = N };
-        for (int r = 0; r < 9; r++) rows[r] = two(samp_init_top_k(k), samp_init_dist((uint64_t)(k * 100)));
+        for (int r = 0; r < 9; r++) rows[r] = test_pair(samp_init_top_k(k), samp_init_dist((uint64_t)(k * 100)));
         alone = samp_clone(rows[0]);
         for (int round = 0; round < 20; round++) {
             l.n_rows = 9;
@@ -286,16 +277,14 @@ static void masks_belong_to_their_rows(void **state)
 /* One token is left, the others are masked or as good as that: every sampler ends, and lets it live. */
 static void nothing_hangs_on_masked_rows(void **state)
 {
-    static const maker stages[] = { make_sigma, make_top_k, make_min_p, make_tail_free, make_typical,
-                                    make_top_p, make_xtc,   make_temp,  make_temp_ext,  make_softmax };
     (void)state;
-    for (size_t m = 0; m < TEST_COUNT(stages); m++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+    for (size_t m = 0; m < N_NOT_SELECTING; m++)
+        for (size_t k = 0; k < N_SELECTORS; k++)
             for (int low = 0; low < 3; low++) {
                 float row[N];
                 for (int i = 0; i < N; i++) row[i] = low == 0 ? -INFINITY : low == 1 ? -FLT_MAX : -1e30f;
                 row[17] = low ? 1.4e-45f : -3.0f; /* a denormal */
-                samp_sampler *s = two(stages[m](), selectors[k]());
+                samp_sampler *s = test_pair(all[m](), selectors[k]());
                 samp_token token = samp_sample(s, row, N); /* adaptive_p may want one that is less likely */
                 assert_true(token == 17 || (low && selectors[k] == make_adaptive_p && token >= 0));
                 samp_free(s);
@@ -316,8 +305,8 @@ static void seeds_belong_to_rows(void **state)
     for (int neighbours = 0; neighbours < 2; neighbours++) {
         samp_sampler *rows[ROWS];
         for (int r = 0; r < ROWS; r++)
-            rows[r] = two(r % 2 && neighbours ? samp_init_top_k(3) : samp_init_min_p(0.01f, 1),
-                          samp_init_dist((uint64_t)r));
+            rows[r] = test_pair(r % 2 && neighbours ? samp_init_top_k(3) : samp_init_min_p(0.01f, 1),
+                                samp_init_dist((uint64_t)r));
         samp_logits l = { .data = data, .n_rows = ROWS, .n_vocab = N };
         for (int k = 0; k < ROUNDS; k++) assert_ok(samp_sample_batch(rows, &l, out[neighbours][k]));
         for (int r = 0; r < ROWS; r++) samp_free(rows[r]);
@@ -473,7 +462,7 @@ static void thinking_ends_within_its_budget(void **state)
     float row[N] = { 0 };
     for (int i = 0; i < N; i++) row[i] = i == DONE || i == THINK ? -30.0f : (float)(i % 7);
     for (int32_t budget = 0; budget < 40; budget += 13) {
-        samp_sampler *s = two(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
+        samp_sampler *s = test_pair(samp_init_thinking_budget(NULL, &span, 1, budget, -1), samp_init_dist(3));
         for (int time = 0; time < 3; time++) {
             assert_ok(samp_accept(s, THINK));
             for (int32_t i = 0; i < budget; i++) {
@@ -508,7 +497,7 @@ static void a_loop_is_left(void **state)
             samp_sampler *breaker = way == 0   ? samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY)
                                     : way == 1 ? samp_init_loop_breaker_cusum(6, 1024, 0.25f, 15.0f, INFINITY)
                                                : samp_init_loop_breaker(4, 128, 3, 512, 16, 0.0f);
-            samp_sampler *s = two(breaker, samp_init_greedy());
+            samp_sampler *s = test_pair(breaker, samp_init_greedy());
             size_t n = 0, copied = 0;
             for (; n < period; n++) {
                 text[n] = (samp_token)n;
@@ -531,7 +520,7 @@ static void banned_strings_are_never_said(void **state)
     (void)state;
     const char *const strings[] = { "abc", "ghg", "opo", "xy" };
     for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
-        samp_sampler *s = two(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
+        samp_sampler *s = test_pair(samp_init_banned_strings(&letters, strings, 4, flags), samp_init_dist(4));
         samp_token text[400];
         char said[1300];
         source rng = source_stream(12);
@@ -578,7 +567,7 @@ static void a_grammar_is_as_fast_behind_a_long_text(void **state)
     const samp_vocab vocab = { 5, of_a_list, NULL, NULL, end, 1, 4, -1 };
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, "{\"type\":\"array\"}", NULL, NULL);
     samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    samp_sampler *s = two(samp_init_grammar(index, g), samp_init_dist(3));
+    samp_sampler *s = test_pair(samp_init_grammar(index, g), samp_init_dist(3));
     static const samp_token item[] = { 1, 2, 0, 1, 3, 2 }; /* 1,[1], */
     const float row[5] = { 0 };
     clock_t least[2] = { INT32_MAX, INT32_MAX };
@@ -604,8 +593,8 @@ static void least_length_and_nothing_else_is_a_status(void **state)
     (void)state;
     static const samp_token end[] = { END };
     float row[N] = { 0 };
-    samp_sampler *s = two(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
-    chain = two(s, samp_init_dist(1));
+    samp_sampler *s = test_pair(samp_init_min_tokens(end, 1, 5, 0), samp_init_allowed_tokens(end, 1)), *chain;
+    chain = test_pair(s, samp_init_dist(1));
     for (int i = 0; i < 5; i++) {
         assert_status(samp_sample(chain, row, N), SAMP_E_EMPTY);
         assert_ok(samp_accept(chain, 1));

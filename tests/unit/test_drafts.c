@@ -19,16 +19,7 @@ typedef enum { RATIO, BLOCK, TREE, N_FORMS } form;
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-static const maker stages[] = { make_penalties, make_dry,       make_top_k,  make_typical, make_top_p,
-                                make_min_p,     make_xtc,       make_temp,   make_bias,    make_temp_ext,
-                                make_sigma,     make_tail_free, make_softmax };
-static samp_sampler *gumbel(void) { return samp_init_gumbel(26); }
-static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy, gumbel };
-
-static samp_sampler *random_chain(source *rng)
-{
-    return make_random_chain(rng, stages, TEST_COUNT(stages), selectors, TEST_COUNT(selectors));
-}
+static samp_sampler *random_chain(source *rng) { return random_chain_of(rng, false); }
 
 /* A language model of order one: the logits behind a token. Made once. */
 static void model(samp_token last, float *logits)
@@ -221,7 +212,7 @@ static void test_block_distribution(void **state)
     (void)state;
     for (int how = DENSE; how <= CERTAIN; how++) {
         const manner m = { line_of, 4, (telling)how, 0.6, true, 1.0f };
-        samp_sampler *chain = make_usual_chain(170 + (uint64_t)how);
+        samp_sampler *chain = top_k_temp_dist(170 + (uint64_t)how);
         print_message("block, %s\n", told_as[how]);
         assert_true(texts(BLOCK, chain, &m, draws()) >= ALPHA);
         samp_free(chain);
@@ -234,7 +225,7 @@ static void test_tree_distribution(void **state)
     (void)state;
     for (int i = 0; i < 5; i++) {
         const manner m = { tree_of, MOST, i == 4 ? CERTAIN : (telling)(i / 2), 0.6, i % 2 == 1, 1.0f };
-        samp_sampler *chain = make_usual_chain(180 + (uint64_t)i);
+        samp_sampler *chain = top_k_temp_dist(180 + (uint64_t)i);
         print_message("tree, %s, %s\n", told_as[m.how], m.replaced ? "siblings may be equal" : "siblings differ");
         assert_true(texts(TREE, chain, &m, draws()) >= ALPHA);
         samp_free(chain);
@@ -248,7 +239,7 @@ static void test_lies_show(void **state)
     (void)state;
     if (quick()) skip();
     const manner line = { line_of, 4, DENSE, 0.6, true, 0.7f }, tree = { tree_of, MOST, DENSE, 0.6, false, 0.7f };
-    samp_sampler *chain = make_usual_chain(190);
+    samp_sampler *chain = top_k_temp_dist(190);
     print_message("these should not fit\n");
     assert_true(texts(BLOCK, chain, &line, draws()) < 1e-6);
     assert_true(texts(TREE, chain, &tree, draws()) < 1e-6);
@@ -752,7 +743,7 @@ static void test_relaxed_distribution(void **state)
 {
     (void)state;
     for (int method = SAMP_VERIFY_EXACT; method <= SAMP_VERIFY_RATIO; method++) {
-        samp_sampler *chain = make_usual_chain(210);
+        samp_sampler *chain = top_k_temp_dist(210);
         real p[N], want[N], rest[N], rest_sum = 0, lost = 0, best = 0, in_all = 0;
         double q[N];
         long seen[N] = { 0 };
@@ -831,7 +822,7 @@ static void test_relaxed_bounds(void **state)
 static void test_relaxed_otherwise(void **state)
 {
     (void)state;
-    static const maker last[] = { make_dist, make_mirostat_v2, make_greedy, gumbel };
+    static const maker last[] = { make_dist, make_mirostat_v2, make_greedy, make_gumbel };
     source rng = source_stream(9710);
     for (int i = 0; i < 400; i++) {
         float logits[2 * N];
@@ -1051,7 +1042,7 @@ static void test_bad_drafts(void **state)
     guess g;
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9900);
-    samp_sampler *chain = make_usual_chain(1);
+    samp_sampler *chain = top_k_temp_dist(1);
     samp_token out[ROWS];
     samp_relaxed relaxed = { 2, 0.5f, 3, 4, true };
     make_guess(&g, &m, -1, &rng);
@@ -1113,7 +1104,7 @@ static void test_odd_sums(void **state)
 {
     (void)state;
     source rng = source_stream(9910);
-    samp_sampler *chain = make_usual_chain(2);
+    samp_sampler *chain = top_k_temp_dist(2);
     for (int i = 0; i < 300; i++) {
         guess g;
         const manner m = { i % 2 ? tree_of : line_of, MOST, DENSE, 0.6, true, 0.0f };
@@ -1137,7 +1128,7 @@ static void test_block_needs(void **state)
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     samp_token out[ROWS];
     source rng = source_stream(9920);
-    samp_sampler *chain = make_usual_chain(3), *custom = samp_chain_init(), *before;
+    samp_sampler *chain = top_k_temp_dist(3), *custom = samp_chain_init(), *before;
     make_guess(&g, &m, -1, &rng);
     assert_ok(samp_set_rollback(chain, MOST - 1));
     before = samp_clone(chain);
@@ -1169,7 +1160,7 @@ static void test_block_behind_a_draw(void **state)
     const manner m = { line_of, MOST, DENSE, 0.6, true, 1.0f };
     source rng = source_stream(9930);
     for (int i = 0; i < 40; i++) {
-        samp_sampler *chain = make_usual_chain(40 + (uint64_t)i), *other = samp_clone(chain);
+        samp_sampler *chain = top_k_temp_dist(40 + (uint64_t)i), *other = samp_clone(chain);
         samp_token out[2][ROWS];
         guess g;
         make_guess(&g, &m, -1, &rng);
@@ -1257,7 +1248,7 @@ static void test_bad_row(void **state)
         guess g, whole;
         const manner m = { line_of, MOST, DENSE, 0.3, true, 1.0f };
         samp_token out[ROWS], want[ROWS];
-        samp_sampler *chain = make_usual_chain((uint64_t)i), *other;
+        samp_sampler *chain = top_k_temp_dist((uint64_t)i), *other;
         int bad = (int)below(&rng, ROWS);
         make_guess(&g, &m, -1, &rng);
         whole = g;

@@ -3,10 +3,12 @@
    */
 #include <fenv.h>
 #include <pthread.h>
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/test.h"
 
 enum { N = 3000, DRAWS = 40 };
+#include "tests/support/makers.h"
 
 /* the best one last */
 static const char *const names[] = { "scalar", "generic", "sse2", "avx2", "avx512", "neon", "wasm" };
@@ -104,8 +106,12 @@ static void others_are_refused(void **state)
 
 /* ---- forcing while sampling ---- */
 
+/* From parameters, and each sampler. (infill's time grows with the square of the row.) */
+enum { N_OTHERS = 3, N_CHAINS = N_OTHERS + N_STAGES + N_SELECTORS };
 static samp_sampler *make_chain(int i)
 {
+    if (i >= N_OTHERS + N_STAGES) return selectors[i - N_OTHERS - N_STAGES]();
+    if (i >= N_OTHERS) return chain_with((size_t)(i - N_OTHERS));
     samp_params p = samp_default_params();
     p.seed = 5;
     p.penalty_repeat = 1.1f;
@@ -113,37 +119,42 @@ static samp_sampler *make_chain(int i)
     if (i == 2) p.typ_p = 0.9f, p.top_k = 0;
     return samp_chain_from_params(&p, NULL);
 }
-enum { N_CHAINS = 3 };
 
-static void make_row(float *row, int i)
-{
-    source rng = source_stream((uint64_t)i);
-    test_logits(&rng, row, N, i % 2 ? 1.0 : 4.0);
-}
+static float rows[DRAWS][N];
 
 /* The tokens of chain i; the instruction set may change between any two. */
 static void draw(int i, const char *const *isa, size_t n_isa, samp_token *out)
 {
-    static _Thread_local float row[N];
     samp_sampler *chain = make_chain(i);
     for (int k = 0; k < DRAWS; k++) {
         if (n_isa) samp_isa_force(isa[(size_t)k % n_isa]);
-        make_row(row, k);
-        out[k] = samp_sample(chain, row, N);
+        out[k] = samp_sample(chain, rows[k], N);
     }
     samp_free(chain);
 }
 
-static samp_token expected[N_CHAINS][DRAWS];
+static samp_token expected[N_CHAINS][DRAWS]; /* with the scalar kernels */
+
+static void expect_tokens(void)
+{
+    for (int k = 0; k < DRAWS; k++) {
+        source rng = source_stream((uint64_t)k);
+        test_logits(&rng, rows[k], N, k % 2 ? 1.0 : 4.0);
+    }
+    assert_ok(samp_isa_force("scalar"));
+    for (int i = 0; i < N_CHAINS; i++) {
+        draw(i, NULL, 0, expected[i]);
+        for (int k = 0; k < DRAWS; k++) assert_true(expected[i][k] >= 0);
+    }
+}
 
 static void a_change_between_two_tokens_changes_nothing(void **state)
 {
     (void)state;
+    expect_tokens();
     for (int i = 0; i < N_CHAINS; i++) {
         samp_token out[DRAWS];
         assert_ok(samp_isa_force("scalar"));
-        draw(i, NULL, 0, expected[i]);
-        for (int k = 0; k < DRAWS; k++) assert_true(expected[i][k] >= 0);
         draw(i, names, TEST_COUNT(names), out); /* some of them are refused, and the last one stays */
         assert_memory_equal(out, expected[i], sizeof out);
         for (int k = 0; samp_isa_list(k); k++) {
@@ -181,6 +192,7 @@ static void several_threads_force_and_sample(void **state)
 {
     static worker w[4];
     (void)state;
+    expect_tokens();
     for (int i = 0; i < 4; i++) {
         w[i].number = i;
         assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);

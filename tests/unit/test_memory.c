@@ -1,5 +1,6 @@
 /* test_memory.c - the heap: through SAMP_MALLOC and SAMP_FREE only, nothing lost, every allocation that can
    fail made to fail, and none at all in samp_sample after its first call. */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/heap.h"
 #include "tests/support/test.h"
@@ -37,28 +38,20 @@ static samp_sampler *make_params_mirostat(void)
     return samp_chain_from_params(&p, NULL);
 }
 
-static const maker members[] = {
-    make_bias,   make_penalties, make_dry,      make_sigma,       make_top_k,      make_tail_free, make_typical,
-    make_top_p,  make_min_p,     make_xtc,      make_temp,        make_temp_ext,   make_softmax,   make_custom,
-    make_greedy, make_dist,      make_mirostat, make_mirostat_v2, make_adaptive_p,
+static const maker others[] = {
+    make_chain, make_custom, make_bad, make_params, make_params_bad, make_params_mirostat
 };
-enum { N_MEMBERS = (int)TEST_COUNT(members), N_STAGES = N_MEMBERS - 5 };
+enum { N_OTHERS = (int)TEST_COUNT(others) };
+static samp_sampler *make_any(int k) { return k < N_ALL ? all[k]() : others[k - N_ALL](); }
 
-static const maker all[] = {
-    make_chain,  make_bias,   make_penalties, make_dry,         make_sigma,
-    make_top_k,  make_infill, make_tail_free, make_typical,     make_top_p,
-    make_min_p,  make_xtc,    make_temp,      make_temp_ext,    make_softmax,
-    make_greedy, make_dist,   make_mirostat,  make_mirostat_v2, make_adaptive_p,
-    make_custom, make_bad,    make_params,    make_params_bad,  make_params_mirostat,
-};
-
-/* all the stages, in two nested chains, then that selecting sampler */
+/* all the stages and one of the user's, in two nested chains, then that selecting sampler */
 static samp_sampler *big_chain(int selector, int kind)
 {
     samp_sampler *chain = samp_chain_init(), *inner = samp_chain_init();
     assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
-    for (int i = 0; i < N_STAGES; i++) assert_ok(samp_chain_add(i < 6 ? chain : inner, members[i]()));
-    assert_ok(samp_chain_add(inner, members[N_STAGES + selector]()));
+    for (int i = 0; i < N_STAGES; i++) assert_ok(samp_chain_add(i < 6 ? chain : inner, stages[i]()));
+    assert_ok(samp_chain_add(inner, make_custom()));
+    assert_ok(samp_chain_add(inner, selectors[selector]()));
     assert_ok(samp_chain_add(chain, inner));
     return chain;
 }
@@ -70,9 +63,9 @@ static void test_no_leaks(void **state)
     (void)state;
     float logits[N];
     assert_num(heap.live, 0);
-    for (size_t k = 0; k < TEST_COUNT(all); k++) {
+    for (int k = 0; k < N_ALL + N_OTHERS; k++) {
         unsigned long calls = heap.mallocs;
-        samp_sampler *s = all[k](), *copy = samp_clone(s), *copy_2;
+        samp_sampler *s = make_any(k), *copy = samp_clone(s), *copy_2;
         assert_true(heap.mallocs > calls); /* it does come from there */
         assert_ok(samp_reserve(s, N));
         for (uint64_t i = 0; i < 5; i++) {
@@ -91,7 +84,7 @@ static void test_no_leaks(void **state)
         assert_num(heap.live, 0);
     }
     for (int kind = 0; kind < 2; kind++)
-        for (int selector = 0; selector < 5; selector++) {
+        for (int selector = 0; selector < N_SELECTORS; selector++) {
             samp_sampler *s = big_chain(selector, kind), *copy, *out;
             for (uint64_t i = 0; i < 5; i++) {
                 row(logits, i);
@@ -126,9 +119,9 @@ static void test_no_heap_in_sampling(void **state)
     static float rows[ROWS][N];
     for (uint64_t i = 0; i < ROWS; i++) row(rows[i], i);
     for (int kind = 0; kind < 2; kind++)
-        for (int selector = 0; selector < 5; selector++)
+        for (int selector = 0; selector < N_SELECTORS; selector++)
             for (int reserved = 0; reserved < 2; reserved++) {
-                int samples = selector == 1 && reserved && !quick() ? SAMPLES : SAMPLES / 10;
+                int samples = selectors[selector] == make_dist && reserved && !quick() ? SAMPLES : SAMPLES / 10;
                 samp_sampler *s = big_chain(selector, kind);
                 if (reserved)
                     assert_ok(samp_reserve(s, N));
@@ -148,8 +141,8 @@ static void test_no_heap_in_sampling(void **state)
             }
     assert_num(heap.live, 0);
     /* samp_apply takes none either */
-    for (size_t k = 0; k < TEST_COUNT(all); k++) {
-        samp_sampler *s = all[k]();
+    for (int k = 0; k < N_ALL + N_OTHERS; k++) {
+        samp_sampler *s = make_any(k);
         samp_token_data data[N];
         long calls;
         samp_token_data_array cur = test_array(data, rows[0], N);
@@ -192,15 +185,15 @@ static void test_making_fails(void **state)
 {
     (void)state;
     for (int after = 0; after < 2; after++)
-        for (size_t k = 0; k < TEST_COUNT(all); k++) {
+        for (int k = 0; k < N_ALL + N_OTHERS; k++) {
             long before = heap.live;
-            samp_sampler *like = all[k]();
+            samp_sampler *like = make_any(k);
             int at = 1, failures = 0;
             for (;; at++) {
                 long live = heap.live;
                 heap.fail_at = at;
                 heap.fail_after = after;
-                samp_sampler *s = all[k]();
+                samp_sampler *s = make_any(k);
                 bool met = heap.fail_at == 0 || (after && heap.fail_at == 1 && at > 1) || s == NULL;
                 heap.fail_at = 0;
                 heap.fail_after = false;
@@ -298,7 +291,7 @@ static void test_reserving_fails(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 2; kind++)
-        for (int selector = 0; selector < 5; selector++) {
+        for (int selector = 0; selector < N_SELECTORS; selector++) {
             samp_sampler *s = big_chain(selector, kind), *twin = samp_clone(s);
             float logits[N];
             bool met;
@@ -369,8 +362,8 @@ static void test_building_fails(void **state)
         heap.fail_at = at;
         samp_sampler *chain = samp_chain_init();
         if (chain)
-            for (int i = 0; i < N_STAGES + 1; i++) {
-                samp_sampler *s = members[i]();
+            for (int i = 0; i < N_STAGES + 2; i++) {
+                samp_sampler *s = i < N_STAGES ? stages[i]() : i == N_STAGES ? make_custom() : make_dist();
                 int status = samp_chain_add(chain, s); /* NULL may come in here; s is the chain's now */
                 if (status != SAMP_OK && first == SAMP_OK) first = status;
                 if (!s)

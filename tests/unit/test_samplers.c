@@ -1,11 +1,14 @@
 /* test_samplers.c - each sampler alone: small cases worked out by hand (among them the golden cases that
    llama.cpp publishes for its own), the edges of every parameter, ties, masks, and what is left in p, sorted and
    selected. */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
 
-#define KINDS 2 /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
+#define KINDS 2   /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
+enum { N = 128 }; /* as long as a row may be that each sampler gets */
+#include "tests/support/makers.h"
 
 /* ------------------------------------------------------------------------------------------------ helpers */
 
@@ -72,87 +75,93 @@ typedef struct kind_of_sampler {
     bool first_stays; /* the best token is never removed or masked */
 } kind_of_sampler;
 
-static const samp_logit_bias some_bias[3] = { { 0, 0.25f }, { 2, -0.75f }, { 0, 0.125f } };
+/* With arguments that show in short rows; makers.h has the others. */
+static const samp_logit_bias unmasked_bias[3] = { { 0, 0.25f }, { 2, -0.75f }, { 0, 0.125f } };
 
-static samp_sampler *make_logit_bias(void) { return samp_init_logit_bias(1 << 20, 3, some_bias); }
-static samp_sampler *make_penalties(void)
+static samp_sampler *sharp_logit_bias(void) { return samp_init_logit_bias(1 << 20, 3, unmasked_bias); }
+static samp_sampler *sharp_penalties(void)
 {
     samp_sampler *s = samp_init_penalties(8, 1.25f, 0.5f, 0.25f);
     for (samp_token t = 0; t < 6; t++) samp_accept(s, t % 4);
     return s;
 }
-static samp_sampler *make_dry(void)
+static samp_sampler *sharp_dry(void)
 {
     samp_sampler *s = samp_init_dry(NULL, 4096, 0.8f, 1.75f, 2, -1, NULL, 0);
     for (samp_token t = 0; t < 8; t++) samp_accept(s, t % 3);
     return s;
 }
-static samp_sampler *make_top_n_sigma(void) { return samp_init_top_n_sigma(1.0f); }
-static samp_sampler *make_top_k(void) { return samp_init_top_k(5); }
-static samp_sampler *make_tail_free(void) { return samp_init_tail_free(0.9f, 1); }
-static samp_sampler *make_typical(void) { return samp_init_typical(0.7f, 1); }
-static samp_sampler *make_top_p(void) { return samp_init_top_p(0.8f, 1); }
-static samp_sampler *make_min_p(void) { return samp_init_min_p(0.1f, 1); }
-static samp_sampler *make_min_p_keep(void) { return samp_init_min_p(0.9f, 4); }
-static samp_sampler *make_p_less(void) { return samp_init_p_less(1.0f, 1); }
-static samp_sampler *make_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
-static samp_sampler *make_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
-static samp_sampler *make_eta(void) { return samp_init_eta(0.1f, 1); }
-static samp_sampler *make_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
-static samp_sampler *make_temp(void) { return samp_init_temp(0.7f); }
-static samp_sampler *make_temp_0(void) { return samp_init_temp(0.0f); }
-static samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
-static samp_sampler *make_top_h(void) { return samp_init_top_h(0.6f, 1); }
-static samp_sampler *make_min_k(void) { return samp_init_min_k(3.0f); }
-static samp_sampler *make_log_softmax(void) { return samp_init_log_softmax(); }
-static samp_sampler *make_smoothing(void) { return samp_init_smoothing(0.7f, 2.0f); }
-static samp_sampler *make_softmax(void) { return samp_init_softmax(); }
-static samp_sampler *make_greedy(void) { return samp_init_greedy(); }
-static samp_sampler *make_dist(void) { return samp_init_dist(7); }
-static samp_sampler *make_mirostat(void) { return samp_init_mirostat(1000, 7, 3.0f, 0.1f, 100); }
-static samp_sampler *make_mirostat_v2(void) { return samp_init_mirostat_v2(7, 3.0f, 0.1f); }
-static samp_sampler *make_adaptive_p(void) { return samp_init_adaptive_p(0.4f, 0.9f, 7); }
+static samp_sampler *sharp_top_n_sigma(void) { return samp_init_top_n_sigma(1.0f); }
+static samp_sampler *sharp_top_k(void) { return samp_init_top_k(5); }
+static samp_sampler *sharp_tail_free(void) { return samp_init_tail_free(0.9f, 1); }
+static samp_sampler *sharp_typical(void) { return samp_init_typical(0.7f, 1); }
+static samp_sampler *sharp_top_p(void) { return samp_init_top_p(0.8f, 1); }
+static samp_sampler *sharp_min_p(void) { return samp_init_min_p(0.1f, 1); }
+static samp_sampler *sharp_min_p_keep(void) { return samp_init_min_p(0.9f, 4); }
+static samp_sampler *sharp_p_less(void) { return samp_init_p_less(1.0f, 1); }
+static samp_sampler *sharp_top_a(void) { return samp_init_top_a(0.2f, 1); }
+static samp_sampler *sharp_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
+static samp_sampler *sharp_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
+static samp_sampler *sharp_eta(void) { return samp_init_eta(0.1f, 1); }
+static samp_sampler *sharp_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
+static samp_sampler *sharp_temp_0(void) { return samp_init_temp(0.0f); }
+static samp_sampler *sharp_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
+static samp_sampler *sharp_top_h(void) { return samp_init_top_h(0.6f, 1); }
+static samp_sampler *sharp_min_k(void) { return samp_init_min_k(3.0f); }
 
 /* clang-format off */
 static const kind_of_sampler kinds[] = {
-    /*                                        selects size   p      sorts  order  unsorts first */
-    { "logit-bias", make_logit_bias,          false, true,  true,  false, true,  true,  false },
-    { "penalties", make_penalties,            false, true,  true,  false, true,  true,  false },
-    { "dry", make_dry,                        false, true,  true,  false, true,  true,  false },
-    { "top-n-sigma", make_top_n_sigma,        false, true,  true,  false, true,  false, true },
-    { "top-k", make_top_k,                    false, false, true,  true,  false, false, true },
-    { "tail-free", make_tail_free,            false, false, false, true,  false, false, true },
-    { "typical", make_typical,                false, false, false, false, false, true,  false },
-    { "top-p", make_top_p,                    false, false, false, true,  false, false, true },
-    { "min-p", make_min_p,                    false, false, true,  false, true,  false, true },
-    { "min-p, min_keep", make_min_p_keep,     false, false, true,  false, false, false, true },
-    { "p-less", make_p_less,                  false, false, true,  false, true,  false, true },
-    { "epsilon", make_epsilon,                false, false, true,  false, true,  false, true },
-    { "epsilon, min_keep", make_epsilon_keep, false, false, true,  false, false, false, true },
-    { "eta", make_eta,                        false, false, true,  false, true,  false, true },
-    { "top-h", make_top_h,                    false, false, true,  true,  false, false, true },
-    { "min-k", make_min_k,                    false, false, true,  true,  false, false, true },
-    { "xtc", make_xtc,                        false, false, false, false, true,  false, false },
-    { "temp", make_temp,                      false, true,  true,  false, true,  false, true },
-    { "temp 0", make_temp_0,                  false, true,  true,  false, true,  false, true },
-    { "temp-ext", make_temp_ext,              false, true,  true,  false, true,  false, true },
-    { "smoothing", make_smoothing,            false, true,  true,  false, true,  false, true },
-    { "log-softmax", make_log_softmax,        false, true,  true,  false, true,  false, true },
-    { "softmax", make_softmax,                false, true,  false, true,  false, false, true },
-    { "greedy", make_greedy,                  true,  true,  true,  false, true,  false, true },
-    { "dist", make_dist,                      true,  true,  false, false, true,  false, true },
-    { "mirostat", make_mirostat,              true,  false, false, true,  false, false, true },
-    { "mirostat-v2", make_mirostat_v2,        true,  false, false, false, false, false, true },
-    { "adaptive-p", make_adaptive_p,          true,  true,  false, false, true,  true,  false },
+    /*                                         selects size   p      sorts  order  unsorts first */
+    { "logit-bias", sharp_logit_bias,          false, true,  true,  false, true,  true,  false },
+    { "penalties", sharp_penalties,            false, true,  true,  false, true,  true,  false },
+    { "dry", sharp_dry,                        false, true,  true,  false, true,  true,  false },
+    { "top-n-sigma", sharp_top_n_sigma,        false, true,  true,  false, true,  false, true },
+    { "top-k", sharp_top_k,                    false, false, true,  true,  false, false, true },
+    { "tail-free", sharp_tail_free,            false, false, false, true,  false, false, true },
+    { "typical", sharp_typical,                false, false, false, false, false, true,  false },
+    { "top-p", sharp_top_p,                    false, false, false, true,  false, false, true },
+    { "min-p", sharp_min_p,                    false, false, true,  false, true,  false, true },
+    { "min-p, min_keep", sharp_min_p_keep,     false, false, true,  false, false, false, true },
+    { "p-less", sharp_p_less,                  false, false, true,  false, true,  false, true },
+    { "top-a", sharp_top_a,                    false, false, true,  false, true,  false, true },
+    { "epsilon", sharp_epsilon,                false, false, true,  false, true,  false, true },
+    { "epsilon, min_keep", sharp_epsilon_keep, false, false, true,  false, false, false, true },
+    { "eta", sharp_eta,                        false, false, true,  false, true,  false, true },
+    { "top-h", sharp_top_h,                    false, false, true,  true,  false, false, true },
+    { "min-k", sharp_min_k,                    false, false, true,  true,  false, false, true },
+    { "xtc", sharp_xtc,                        false, false, false, false, true,  false, false },
+    { "temp", make_temp,                       false, true,  true,  false, true,  false, true },
+    { "temp 0", sharp_temp_0,                  false, true,  true,  false, true,  false, true },
+    { "temp-ext", sharp_temp_ext,              false, true,  true,  false, true,  false, true },
+    { "smoothing", make_smoothing,             false, true,  true,  false, true,  false, true },
+    { "log-softmax", make_log_softmax,         false, true,  true,  false, true,  false, true },
+    { "softmax", make_softmax,                 false, true,  false, true,  false, false, true },
+    { "greedy", make_greedy,                   true,  true,  true,  false, true,  false, true },
+    { "dist", make_dist,                       true,  true,  false, false, true,  false, true },
+    { "gumbel", make_gumbel,                   true,  true,  false, false, true,  false, true },
+    { "mirostat", make_mirostat,               true,  false, false, true,  false, false, true },
+    { "mirostat-v2", make_mirostat_v2,         true,  false, false, false, false, false, true },
+    { "adaptive-p", make_adaptive_p,           true,  true,  false, false, true,  true,  false },
 };
 /* clang-format on */
+
+/* But for infill, which ends a text with a token that may have been masked. */
+static void test_every_sampler_is_here(void **state)
+{
+    (void)state;
+    for (size_t k = 0, i; k < N_ALL; k++) {
+        if (all[k] == make_infill) continue;
+        for (i = 0; i < TEST_COUNT(kinds) && !is_named(kinds[i].name, k);) i++;
+        if (i == TEST_COUNT(kinds)) test_fail(__FILE__, __LINE__, "no %s", all_names[k]);
+    }
+}
 
 /* -------------------------------------------------------------------------------------- all of them: rows */
 
 /* One sampler, one row, array order shuffled: the invariants that hold for any input. */
 static void check_row(const kind_of_sampler *k, int kind, source *rng, const float *logits, size_t n)
 {
-    samp_token_data data[128], before[128];
+    samp_token_data data[N], before[N];
     samp_token_data_array cur = test_array(data, logits, n);
     samp_sampler *s = of_kind(k->make(), kind);
     samp_token first = 0;
@@ -188,7 +197,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
         if (philox ? test_compare(&data[i - 1], &data[i]) > 0 : data[i - 1].logit < data[i].logit)
             test_fail(__FILE__, __LINE__, "%s, rng %d: sorted, but {%d, %.9g} stands before {%d, %.9g}", k->name,
                       kind, (int)data[i - 1].id, (double)data[i - 1].logit, (int)data[i].id, (double)data[i].logit);
-    if (k->sorts && !cur.sorted && !(k->make == make_tail_free && n_unmasked <= 2))
+    if (k->sorts && !cur.sorted && !(k->make == sharp_tail_free && n_unmasked <= 2))
         test_fail(__FILE__, __LINE__, "%s: not sorted", k->name);
     if (k->unsorts && cur.sorted) test_fail(__FILE__, __LINE__, "%s: sorted", k->name);
     if (k->keeps_order && philox)
@@ -210,7 +219,7 @@ static void check_row(const kind_of_sampler *k, int kind, source *rng, const flo
 
     /* the same from another order of the array, to the bit (Philox: MT19937 sums in array order) */
     if (philox) {
-        samp_token_data other[128];
+        samp_token_data other[N];
         samp_sampler *s2 = of_kind(k->make(), kind);
         samp_token_data_array cur2 = test_array(other, logits, n);
         if (below(rng, 2))
@@ -244,7 +253,7 @@ static void test_random_rows(void **state)
 {
     (void)state;
     source rng = source_stream(100);
-    float logits[128];
+    float logits[N];
     for (size_t n = 1; n <= 67; n++)
         for (int round = 0; round < 4; round++) {
             if (round & 1)
@@ -265,7 +274,7 @@ static void test_all_equal(void **state)
     static const float values[] = { 0.0f,    -0.0f,    1.0f,   -5.5f,   3e38f, -3e38f,
                                     FLT_MAX, -FLT_MAX, 1e-45f, -1e-45f, 1e-39f };
     source rng = source_stream(101);
-    float logits[128];
+    float logits[N];
     for (size_t v = 0; v < TEST_COUNT(values); v++)
         for (size_t n = 1; n <= 20; n += n < 5 ? 1 : 5) {
             for (size_t i = 0; i < n; i++) logits[i] = values[v];
@@ -301,7 +310,7 @@ static void test_every_index(void **state)
 {
     (void)state;
     source rng = source_stream(103);
-    float logits[128];
+    float logits[N];
     for (size_t n = 1; n <= 52; n++)
         for (size_t at = 0; at < n; at += quickest() ? 1 + n / 8 : 1)
             for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
@@ -316,13 +325,14 @@ static void test_every_index(void **state)
             }
     /* what selects, selects it; what cuts, leaves it alone */
     static samp_sampler *(*const one[])(void) = {
-        make_greedy, make_dist, make_mirostat, make_mirostat_v2, make_top_p, make_min_p, make_temp_0, make_tail_free,
+        make_greedy, make_dist,   make_mirostat, make_mirostat_v2,
+        sharp_top_p, sharp_min_p, sharp_temp_0,  sharp_tail_free,
     };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t n = 3; n <= 67; n++)
             for (size_t at = 0; at < n; at += quickest() ? 1 + n / 8 : 1)
                 for (size_t k = 0; k < TEST_COUNT(one); k++) {
-                    samp_token_data data[128];
+                    samp_token_data data[N];
                     samp_token_data_array cur;
                     samp_sampler *s = of_kind(one[k](), kind);
                     for (size_t i = 0; i < n; i++) logits[i] = -0.125f * (float)(i % 7);
@@ -331,7 +341,7 @@ static void test_every_index(void **state)
                     assert_ok(samp_apply(s, &cur));
                     if (cur.selected >= 0) {
                         assert_num(data[cur.selected].id, at);
-                    } else if (one[k] == make_temp_0) {
+                    } else if (one[k] == sharp_temp_0) {
                         for (size_t i = 0; i < n; i++) assert_same(data[i].logit, i == at ? 60.0f : -INFINITY);
                     } else {
                         assert_num(cur.size, 1);
@@ -2138,7 +2148,7 @@ static void test_largest_row(void **state)
     if (quick()) return;
     samp_token_data *data = (samp_token_data *)malloc(n * sizeof *data);
     assert_non_null(data);
-    static samp_sampler *(*const makers[])(void) = { make_dist, make_top_n_sigma, make_temp_ext, make_xtc };
+    static samp_sampler *(*const makers[])(void) = { make_dist, sharp_top_n_sigma, sharp_temp_ext, sharp_xtc };
     for (int k = 0; k < 5; k++) {
         samp_token_data_array cur = { data, n, -1, false };
         for (size_t i = 0; i < n; i++) data[i].id = (samp_token)i, data[i].logit = -2.5f, data[i].p = TEST_P_UNSET;
@@ -2298,6 +2308,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_largest_row),
         cmocka_unit_test(test_sort_depth),
         cmocka_unit_test(test_disabled),
+        cmocka_unit_test(test_every_sampler_is_here),
         cmocka_unit_test(test_selected_is_forgotten),
         cmocka_unit_test(test_random_rows),
         cmocka_unit_test(test_all_equal),

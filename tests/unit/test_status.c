@@ -1,5 +1,6 @@
 /* test_status.c - every bad input and what it answers; and that after an error nothing has changed: the
    sequence that follows is that of a clone which never saw the error. */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/test.h"
 
@@ -13,24 +14,6 @@ enum { N = 48 }; /* the vocabulary of most tests here */
 /* ------------------------------------------------------------------------------------------------ helpers */
 
 #include "tests/support/makers.h"
-
-static const maker all[] = {
-    make_bias,    make_penalties, make_dry,   make_sigma,    make_top_k,       make_tail_free,
-    make_typical, make_top_p,     make_min_p, make_xtc,      make_temp,        make_temp_ext,
-    make_softmax, make_greedy,    make_dist,  make_mirostat, make_mirostat_v2, make_adaptive_p,
-};
-
-static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy };
-
-/* everything that has state, then one that selects */
-static samp_sampler *big_chain(maker selector, int kind)
-{
-    samp_sampler *chain = samp_chain_init();
-    assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
-    for (size_t i = 0; i < 12; i++) assert_ok(samp_chain_add(chain, all[i]()));
-    assert_ok(samp_chain_add(chain, selector()));
-    return chain;
-}
 
 static void good_row(float *logits, uint64_t i) { test_row(logits, N, 1000 + i, 1.5, i % N); }
 
@@ -65,10 +48,10 @@ static void test_sample_statuses(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+        for (size_t k = 0; k < N_SELECTORS; k++)
             for (int draw = 0; draw < 2; draw++) {
                 samp_token (*take)(samp_sampler *, const float *, size_t) = draw ? samp_draw : samp_sample;
-                samp_sampler *s = big_chain(selectors[k], kind);
+                samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
                 float logits[N];
                 good_row(logits, 1);
                 assert_status(take(NULL, logits, N), SAMP_E_NULL);
@@ -104,8 +87,8 @@ static void test_one_left(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
-            samp_sampler *s = big_chain(selectors[k], kind);
+        for (size_t k = 0; k < N_SELECTORS; k++) {
+            samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind);
             float logits[N];
             for (samp_token i = 0; i < N; i++) {
                 if (i == 5) continue; /* banned by the bias */
@@ -150,11 +133,10 @@ static void test_unsupported(void **state)
         samp_free(fresh);
         samp_free(s);
     }
-    for (size_t k = 0; k < TEST_COUNT(all); k++) { /* alone: those that select, and those that do not */
+    for (size_t k = 0; k < N_ALL; k++) { /* alone: those that select, and those that do not */
         samp_sampler *s = all[k]();
         samp_token token = samp_sample(s, logits, N);
-        if (all[k] == make_greedy || all[k] == make_dist || all[k] == make_mirostat || all[k] == make_mirostat_v2 ||
-            all[k] == make_adaptive_p)
+        if (k >= N_NOT_SELECTING)
             assert_in_range(token, 0, N - 1);
         else
             assert_status(token, SAMP_E_UNSUPPORTED);
@@ -194,12 +176,11 @@ static void all_or_none(samp_sampler *s, const float *logits, bool draws)
 static void test_behind_selection(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < TEST_COUNT(all); k++)
-        for (size_t j = 0; j < TEST_COUNT(selectors); j++)
+    for (size_t k = 0; k < N_ALL; k++)
+        for (size_t j = 0; j < N_SELECTORS; j++)
             for (int last = 0; last < 3; last++) {
                 samp_sampler *s = samp_chain_init();
-                bool selects = last == 1;
-                for (size_t i = 0; i < TEST_COUNT(selectors); i++) selects = selects || all[k] == selectors[i];
+                bool selects = last == 1 || k >= N_NOT_SELECTING;
                 assert_ok(samp_chain_add(s, all[k]()));
                 assert_ok(samp_chain_insert(s, 0, selectors[j]())); /* what is there already is not asked */
                 if (last == 1) assert_ok(samp_chain_add(s, make_greedy()));
@@ -225,8 +206,8 @@ static void test_apply_statuses(void **state)
     (void)state;
     static const uint32_t bits[4] = { 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7f800000u };
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k <= TEST_COUNT(all); k++) {
-            samp_sampler *s = k < TEST_COUNT(all) ? all[k]() : big_chain(make_dist, kind);
+        for (size_t k = 0; k <= N_ALL; k++) {
+            samp_sampler *s = k < N_ALL ? all[k]() : chain_of_stages(make_dist, (samp_rng_kind)kind);
             samp_token_data data[N], before[N];
             float logits[N];
             samp_token_data_array cur;
@@ -776,9 +757,9 @@ static void test_errors_change_nothing(void **state)
 {
     (void)state;
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+        for (size_t k = 0; k < N_SELECTORS; k++)
             for (int which = 0; which < N_PROVOKE; which++) {
-                samp_sampler *s = big_chain(selectors[k], kind), *twin;
+                samp_sampler *s = chain_of_stages(selectors[k], (samp_rng_kind)kind), *twin;
                 float logits[N];
                 char what[64];
                 for (int i = 0; i < 20; i++) { /* mid-sequence; sometimes drawn and not accepted */
@@ -821,7 +802,7 @@ static void test_custom_fails(void **state)
     (void)state;
     static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+        for (size_t k = 0; k < N_SELECTORS; k++)
             for (int place = 0; place < 4; place++) {
                 failing fail = { SAMP_OK };
                 samp_sampler *s = samp_chain_init(), *inner = samp_chain_init(), *twin;
@@ -908,7 +889,7 @@ static void test_custom_fails_accept(void **state)
     static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
                                               failing_clone, NULL,           NULL,          NULL };
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(selectors); k++)
+        for (size_t k = 0; k < N_SELECTORS; k++)
             for (int place = 0; place < 3; place++) {
                 failing fail = { SAMP_OK };
                 samp_sampler *s = samp_chain_init(), *twin;
@@ -1038,7 +1019,7 @@ static void test_custom_breaks(void **state)
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 12; what++)
             for (int first = 0; first < 2; first++) /* with top_k first the fast path begins */
-                for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+                for (size_t k = 0; k < N_SELECTORS; k++) {
                     samp_sampler *s = samp_chain_init();
                     float logits[N];
                     good_row(logits, 95);
@@ -1091,7 +1072,7 @@ static void test_doubled_ids(void **state)
     alarm(100);
     for (int kind = 0; kind < KINDS; kind++)
         for (int round = 0; round < 200; round++)
-            for (size_t k = 0; k < TEST_COUNT(all); k++) {
+            for (size_t k = 0; k < N_ALL; k++) {
                 samp_token_data data[N];
                 float logits[N];
                 samp_sampler *s = samp_chain_init();
@@ -1107,8 +1088,8 @@ static void test_doubled_ids(void **state)
                 }
                 assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
                 assert_ok(samp_chain_add(s, all[k]()));
-                assert_ok(samp_chain_insert(s, 0, all[below(&rng, TEST_COUNT(all))]()));
-                assert_ok(samp_chain_add(s, selectors[below(&rng, TEST_COUNT(selectors))]()));
+                assert_ok(samp_chain_insert(s, 0, all[below(&rng, N_ALL)]()));
+                assert_ok(samp_chain_add(s, selectors[below(&rng, N_SELECTORS)]()));
                 for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, (samp_token)below(&rng, 8)));
                 assert_ok(samp_apply(s, &cur));
                 assert_in_range(cur.selected, 0, cur.size - 1);
@@ -1203,7 +1184,7 @@ static void test_errno(void **state)
         { -INFINITY, -INFINITY, -INFINITY, -INFINITY },
     };
     for (int kind = 0; kind < KINDS; kind++)
-        for (size_t k = 0; k < TEST_COUNT(all); k++) {
+        for (size_t k = 0; k < N_ALL; k++) {
             samp_sampler *s = all[k](), *copy;
             assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
             errno = 0;

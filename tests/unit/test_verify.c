@@ -1,6 +1,7 @@
 /* test_verify.c - drafts: the exact method gives the tokens that there are without a draft, the ratio test their
    distribution; both leave the chain as that many draws would.
      SAMP_TEST_QUICK   fewer draws: nothing is proved then */
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
@@ -13,14 +14,7 @@ enum { N = 40, MAX_DRAFT = 8 };
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-static const maker stages[] = { make_penalties, make_dry,  make_top_k,    make_typical,   make_top_p,   make_min_p,
-                                make_xtc,       make_temp, make_temp_ext, make_tail_free, make_softmax, make_custom };
-static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy };
-
-static samp_sampler *random_chain(source *rng)
-{
-    return make_random_chain(rng, stages, TEST_COUNT(stages), selectors, TEST_COUNT(selectors));
-}
+static samp_sampler *random_chain(source *rng) { return random_chain_of(rng, true); }
 
 /* A language model of order one: the logits behind a token. */
 static void model(samp_token last, float *logits)
@@ -98,7 +92,7 @@ static void test_exact_ignores_probs(void **state)
     float logits[2 * N], probs[1] = { NAN };
     samp_token token = 3, id = 77, out[2], want;
     samp_draft draft = { 1, &token, probs, &id, 1 };
-    samp_sampler *chain = make_usual_chain(1);
+    samp_sampler *chain = top_k_temp_dist(1);
     model(5, logits);
     model(6, logits + N);
     samp_sampler *other = samp_clone(chain);
@@ -238,7 +232,7 @@ static void test_ratio_distribution(void **state)
     (void)state;
     static const char *const names[] = { "dense", "sparse", "certain" };
     for (int kind = DENSE; kind <= CERTAIN; kind++) {
-        samp_sampler *chain = make_usual_chain(70 + (uint64_t)kind);
+        samp_sampler *chain = top_k_temp_dist(70 + (uint64_t)kind);
         print_message("%s\n", names[kind]);
         assert_true(ratio_draws(chain, (form)kind, 1.0f, quick() ? 4000 : 200000) >= ALPHA);
         samp_free(chain);
@@ -283,7 +277,7 @@ static void test_ratio_lies_show(void **state)
 {
     (void)state;
     if (quick()) skip();
-    samp_sampler *chain = make_usual_chain(80);
+    samp_sampler *chain = top_k_temp_dist(80);
     assert_true(ratio_draws(chain, DENSE, 0.95f, 200000) < 1e-6);
     samp_free(chain);
 }
@@ -540,7 +534,7 @@ static void test_bad_input(void **state)
     for (int i = 0; i < 3 * N; i++) logits[i] = (float)(i % 7);
     for (int i = 0; i < 2 * N; i++) probs[i] = 1.0f / N, ids[i] = i % N;
     samp_draft good = { 2, tokens, probs, NULL, 0 }, sparse = { 2, tokens, probs, ids, N }, d;
-    samp_sampler *chain = make_usual_chain(3);
+    samp_sampler *chain = top_k_temp_dist(3);
     const samp_verify_method ratio = SAMP_VERIFY_RATIO, exact = SAMP_VERIFY_EXACT;
 
     assert_status(samp_verify(NULL, logits, N, &good, ratio, out), SAMP_E_NULL);
