@@ -187,75 +187,75 @@
        2 api/opening.h                    7169 samplers/gumbel.h               16822 text/values.h
      263 api/config.h                     7229 samplers/mirostat.h             16977 text/documents.h
      294 api/types.h                      7329 samplers/adaptive_p.h           17053 grammar/head.h
-     543 api/missing.h                    7404 samplers/llama_cpp/head.h       17087 grammar/tree.h
-     557 api/sample.h                     7481 samplers/llama_cpp/truncation.h 17889 grammar/finishing.h
-     646 api/chains.h                     7621 samplers/llama_cpp/temperature.h 18180 grammar/reading.h
-     898 api/samplers.h                   7683 samplers/llama_cpp/selection.h  18265 grammar/gbnf.h
-    1153 api/gumbel.h                     7824 samplers/infill.h               18557 grammar/regex.h
-    1176 api/operator.h                   7907 config/describe.h               18954 grammar/vocabulary.h
-    1226 api/kv.h                         8088 config/params.h                 19422 grammar/triggers.h
-    1407 api/llama_cpp.h                  8161 config/constructors.h           19747 grammar/matcher.h
-    1449 api/text_error.h                 8372 config/from_params.h            19977 grammar/derivatives.h
-    1466 api/grammar.h                    8445 config/orders.h                 20492 grammar/states.h
-    1630 api/shards.h                     8677 config/numbers.h                20647 grammar/items.h
-    1727 api/peers.h                      8815 config/set.h                    20773 grammar/masks.h
-    1796 api/drafts.h                     8965 config/tell.h                   20968 grammar/runs.h
-    1895 api/constraints.h                9098 config/settings.h               21140 grammar/entries.h
-    2066 api/parts.h                      9210 life/rollback.h                 21511 grammar/accepting.h
-    2104 base/switches.h                  9526 life/chain.h                    21847 grammar/waiting.h
-    2358 base/random.h                    9806 life/members.h                  21973 grammar/history.h
-    2381 base/mt19937.h                   9921 life/update.h                   22099 grammar/room.h
-    2455 base/exact.h                    10182 life/copy.h                     22399 grammar/sampler.h
-    2667 base/bits128.h                  10375 rows/row.h                      22661 grammar/hooks.h
-    2746 base/elements.h                 10653 rows/reserve.h                  22769 schema/head.h
-    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22943 schema/errors.h
-    2919 kernels/contract.h              10818 rows/thresholds.h               23056 schema/collections.h
-    3039 kernels/scalar.h                10924 rows/compact.h                  23090 schema/references.h
-    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23362 schema/strings.h
-    3246 kernels/sets.h                  11254 rows/changes.h                  23424 schema/numbers.h
-    3295 kernels/vectors.h               11339 rows/cuts.h                     23697 schema/sets.h
-    3413 kernels/avx512.h                11769 rows/typical.h                  23895 schema/formats.h
-    3497 kernels/avx2.h                  12081 rows/tail_free.h                24092 schema/scalars.h
-    3559 kernels/sse2.h                  12157 rows/selecting.h                24391 schema/goals.h
-    3576 kernels/neon.h                  12289 rows/mirostat.h                 24612 schema/alternatives.h
-    3598 kernels/wasm.h                  12370 rows/plan.h                     25090 schema/objects.h
-    3614 kernels/generic.h               12418 rows/logprobs.h                 25603 schema/arrays.h
-    3634 kernels/shared.h                12504 rows/step.h                     25857 schema/whole.h
-    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           26030 grammar/grammars.h
-    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26092 peers/tables.h
-    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26399 peers/values.h
-    4439 kernels/dispatch.h              13350 run/apply.h                     26811 peers/llama_server.h
-    4639 core/array.h                    13435 run/writing.h                   26880 peers/fields.h
-    4969 core/table.h                    13565 run/arrays.h                    27041 peers/requests.h
-    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27165 shards/head.h
-    5321 constraints/record.h            13891 run/walk.h                      27286 shards/bytes.h
-    5358 rows/work.h                     13992 run/finish.h                    27384 shards/merging.h
-    5384 life/past.h                     14022 run/draw_llama_cpp.h            27662 shards/row.h
-    5405 core/record.h                   14096 run/draw.h                      27779 shards/answers.h
-    5520 core/fields.h                   14180 run/sample.h                    28334 shards/logprobs.h
-    5691 core/owners.h                   14296 run/verify.h                    28472 shards/told.h
-    5739 core/mt19937.h                  14386 run/batch.h                     28611 shards/steps.h
-    5796 core/no_mt19937.h               14538 life/state.h                    28808 shards/prefix.h
-    5829 core/making.h                   14630 life/state_fields.h             29400 shards/cuts.h
-    5959 core/streams.h                  14730 life/state_kinds.h              29622 shards/draws.h
-    5997 samplers/logit_bias.h           14891 grammar/declared.h              29774 shards/way.h
-    6035 samplers/patch.h                14905 constraints/declared.h          29919 shards/memory.h
-    6059 samplers/penalties.h            14926 core/kinds.h                    29996 shards/batch.h
-    6115 samplers/dry.h                  15016 operator/weights.h              30430 drafts/head.h
-    6449 samplers/top_n_sigma.h          15104 operator/search.h               30478 drafts/block.h
-    6533 samplers/tail_free.h            15243 operator/run.h                  30668 drafts/tree.h
-    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30802 drafts/relaxed.h
-    6644 samplers/min_p.h                15449 kv/making.h                     30885 constraints/automaton.h
-    6657 samplers/top_a.h                15675 kv/slot.h                       30975 constraints/making.h
-    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31191 constraints/sampler.h
-    6780 samplers/xtc.h                  15949 kv/data.h                       31284 constraints/constructors.h
-    6816 samplers/temperature.h          16073 kv/update.h                     31550 constraints/accepting.h
-    6880 samplers/smoothing.h            16199 kv/state.h                      31792 constraints/drawing.h
-    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31978 constraints/told.h
-    6958 samplers/selection.h            16481 llama_cpp/object.h              32039 constraints/top_p_decay.h
-    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32095 constraints/accessors.h
-    7050 samplers/ratio.h                16612 text/reading.h                  32134 base/restore.h
-    7117 samplers/draw.h                 16722 text/strings.h                  32148 api/license.h
+     543 api/missing.h                    7404 samplers/llama_cpp/head.h       17088 grammar/tree.h
+     557 api/sample.h                     7481 samplers/llama_cpp/truncation.h 17890 grammar/finishing.h
+     646 api/chains.h                     7621 samplers/llama_cpp/temperature.h 18187 grammar/reading.h
+     898 api/samplers.h                   7683 samplers/llama_cpp/selection.h  18272 grammar/gbnf.h
+    1153 api/gumbel.h                     7824 samplers/infill.h               18564 grammar/regex.h
+    1176 api/operator.h                   7907 config/describe.h               18961 grammar/derivatives.h
+    1226 api/kv.h                         8088 config/params.h                 19538 grammar/vocabulary.h
+    1407 api/llama_cpp.h                  8161 config/constructors.h           20006 grammar/triggers.h
+    1449 api/text_error.h                 8372 config/from_params.h            20331 grammar/matcher.h
+    1466 api/grammar.h                    8445 config/orders.h                 20508 grammar/states.h
+    1630 api/shards.h                     8677 config/numbers.h                20663 grammar/items.h
+    1727 api/peers.h                      8815 config/set.h                    20789 grammar/masks.h
+    1796 api/drafts.h                     8965 config/tell.h                   20984 grammar/runs.h
+    1895 api/constraints.h                9098 config/settings.h               21157 grammar/entries.h
+    2066 api/parts.h                      9210 life/rollback.h                 21528 grammar/accepting.h
+    2104 base/switches.h                  9526 life/chain.h                    21864 grammar/waiting.h
+    2358 base/random.h                    9806 life/members.h                  21990 grammar/history.h
+    2381 base/mt19937.h                   9921 life/update.h                   22116 grammar/room.h
+    2455 base/exact.h                    10182 life/copy.h                     22417 grammar/sampler.h
+    2667 base/bits128.h                  10375 rows/row.h                      22679 grammar/hooks.h
+    2746 base/elements.h                 10653 rows/reserve.h                  22788 schema/head.h
+    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22962 schema/errors.h
+    2919 kernels/contract.h              10818 rows/thresholds.h               23075 schema/collections.h
+    3039 kernels/scalar.h                10924 rows/compact.h                  23109 schema/references.h
+    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23381 schema/strings.h
+    3246 kernels/sets.h                  11254 rows/changes.h                  23443 schema/numbers.h
+    3295 kernels/vectors.h               11339 rows/cuts.h                     23716 schema/sets.h
+    3413 kernels/avx512.h                11769 rows/typical.h                  23914 schema/formats.h
+    3497 kernels/avx2.h                  12081 rows/tail_free.h                24111 schema/scalars.h
+    3559 kernels/sse2.h                  12157 rows/selecting.h                24410 schema/goals.h
+    3576 kernels/neon.h                  12289 rows/mirostat.h                 24631 schema/alternatives.h
+    3598 kernels/wasm.h                  12370 rows/plan.h                     25109 schema/objects.h
+    3614 kernels/generic.h               12418 rows/logprobs.h                 25622 schema/arrays.h
+    3634 kernels/shared.h                12504 rows/step.h                     25876 schema/whole.h
+    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           26049 grammar/grammars.h
+    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26111 peers/tables.h
+    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26418 peers/values.h
+    4439 kernels/dispatch.h              13350 run/apply.h                     26830 peers/llama_server.h
+    4639 core/array.h                    13435 run/writing.h                   26899 peers/fields.h
+    4969 core/table.h                    13565 run/arrays.h                    27060 peers/requests.h
+    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27184 shards/head.h
+    5321 constraints/record.h            13891 run/walk.h                      27305 shards/bytes.h
+    5358 rows/work.h                     13992 run/finish.h                    27403 shards/merging.h
+    5384 life/past.h                     14022 run/draw_llama_cpp.h            27681 shards/row.h
+    5405 core/record.h                   14096 run/draw.h                      27798 shards/answers.h
+    5520 core/fields.h                   14180 run/sample.h                    28353 shards/logprobs.h
+    5691 core/owners.h                   14296 run/verify.h                    28491 shards/told.h
+    5739 core/mt19937.h                  14386 run/batch.h                     28630 shards/steps.h
+    5796 core/no_mt19937.h               14538 life/state.h                    28827 shards/prefix.h
+    5829 core/making.h                   14630 life/state_fields.h             29419 shards/cuts.h
+    5959 core/streams.h                  14730 life/state_kinds.h              29641 shards/draws.h
+    5997 samplers/logit_bias.h           14891 grammar/declared.h              29793 shards/way.h
+    6035 samplers/patch.h                14905 constraints/declared.h          29938 shards/memory.h
+    6059 samplers/penalties.h            14926 core/kinds.h                    30015 shards/batch.h
+    6115 samplers/dry.h                  15016 operator/weights.h              30449 drafts/head.h
+    6449 samplers/top_n_sigma.h          15104 operator/search.h               30497 drafts/block.h
+    6533 samplers/tail_free.h            15243 operator/run.h                  30687 drafts/tree.h
+    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30821 drafts/relaxed.h
+    6644 samplers/min_p.h                15449 kv/making.h                     30904 constraints/automaton.h
+    6657 samplers/top_a.h                15675 kv/slot.h                       30994 constraints/making.h
+    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31210 constraints/sampler.h
+    6780 samplers/xtc.h                  15949 kv/data.h                       31303 constraints/constructors.h
+    6816 samplers/temperature.h          16073 kv/update.h                     31569 constraints/accepting.h
+    6880 samplers/smoothing.h            16199 kv/state.h                      31811 constraints/drawing.h
+    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31997 constraints/told.h
+    6958 samplers/selection.h            16481 llama_cpp/object.h              32058 constraints/top_p_decay.h
+    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32114 constraints/accessors.h
+    7050 samplers/ratio.h                16612 text/reading.h                  32153 base/restore.h
+    7117 samplers/draw.h                 16722 text/strings.h                  32167 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -17058,6 +17058,7 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
      tree         expressions over bytes: what every kind of grammar becomes
      finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
      reading      GBNF, regular expressions
+     derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
@@ -17891,14 +17892,19 @@ static sampi_node sampi_tree_witnesses(sampi_tree *t, const sampi_member *member
    A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
    as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
 
-struct samp_grammar {
-    sampi_tree tree;
-    int32_t root; /* a rule */
+/* Which bytes a grammar tells apart. */
+typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
     uint8_t byte_of[256];  /* and this is one of them; */
     uint8_t firsts[32];    /* all of these, as a set of bits */
+} sampi_byte_classes;
+
+struct samp_grammar {
+    sampi_tree tree;
+    uint64_t fingerprint; /* sampi_grammar_fingerprint */
+    int32_t root;         /* a rule */
+    sampi_byte_classes bytes;
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */
@@ -18091,8 +18097,8 @@ static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
     uint8_t alone[256] = { 0 };
-    g->n_classes = 1;
-    memset(g->class_of, 0, sizeof g->class_of);
+    g->bytes.n_classes = 1;
+    memset(g->bytes.class_of, 0, sizeof g->bytes.class_of);
     for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
         const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
         const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
@@ -18104,20 +18110,21 @@ static void sampi_grammar_classes(samp_grammar *g)
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
             bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
-            in[g->class_of[b]] += has;
-            all[g->class_of[b]]++;
+            in[g->bytes.class_of[b]] += has;
+            all[g->bytes.class_of[b]]++;
         }
         for (int32_t b = 0; b < 256; b++) {
-            int32_t c = g->class_of[b];
+            int32_t c = g->bytes.class_of[b];
             bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
             if (!has || in[c] == all[c]) continue;
-            if (to[c] < 0) to[c] = g->n_classes++;
-            g->class_of[b] = (uint8_t)to[c];
+            if (to[c] < 0) to[c] = g->bytes.n_classes++;
+            g->bytes.class_of[b] = (uint8_t)to[c];
         }
     }
-    for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
-    memset(g->firsts, 0, sizeof g->firsts);
-    for (int32_t c = 0; c < g->n_classes; c++) g->firsts[g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
+    for (int32_t b = 255; b >= 0; b--) g->bytes.byte_of[g->bytes.class_of[b]] = (uint8_t)b;
+    memset(g->bytes.firsts, 0, sizeof g->bytes.firsts);
+    for (int32_t c = 0; c < g->bytes.n_classes; c++)
+        g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
 /* What a node is, but for its children. */
@@ -18949,6 +18956,583 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     both = sampi_tree_alt(t, sampi_regex_unmark(t, both, SAMPI_UNMARK_NONE), all);
     if (sampi_regex_is_nothing(t, SAMPI_NEVER, marks)) both = sampi_tree_alt(t, both, SAMPI_EMPTY);
     return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+}
+
+/* ---- src/grammar/derivatives.h ---- */
+/* ---- derivatives: what may follow a byte ----
+   A node of a tree and a byte come in; the node of what may stand behind that byte goes out, in the same tree. The
+   deriver is what this takes: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
+   (matcher.h), and so has the reader of schemas (schema/formats.h).
+
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
+   the same node, and the states stay few. */
+
+/* A derivative that is remembered. */
+typedef struct sampi_memo {
+    sampi_node node, result;
+    int32_t byte;
+} sampi_memo;
+
+#ifndef SAMPI_MEMO      /* tests have fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
+#endif
+
+typedef struct sampi_deriver {
+    sampi_tree tree;
+    const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
+    sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
+    sampi_memo *memo;                /* [n_memo] made when it is needed */
+    int32_t n_memo;
+    int status;      /* what went wrong in the call under way */
+    int64_t budget;  /* steps that it may still take, */
+    int64_t charged; /* and those of all that it took that were charged for work without steps of its own */
+    sampi_held held; /* of its owner too: all that is a matcher's own, but for the sampler */
+} sampi_deriver;
+
+/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+static void sampi_fault(sampi_deriver *d, int status)
+{
+    if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
+}
+/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+static void sampi_charge(sampi_deriver *d, int32_t steps)
+{
+    d->budget -= steps;
+    d->charged += steps;
+}
+
+/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
+static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
+{
+    const int32_t nodes = d->tree.nodes.n;
+    sampi_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
+    if (n >= 0) return n;
+    sampi_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    return SAMPI_NEVER;
+}
+static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
+{
+    const int32_t cap = vec->cap;
+    void *room = sampi_vec_add(vec, width, n);
+    if (vec->cap != cap) sampi_charge(d, (int32_t)(vec->size / 128));
+    if (!room) sampi_fault(d, SAMP_E_NOMEM);
+    return room;
+}
+
+/* One step of work; false if there have been too many. */
+static bool sampi_step(sampi_deriver *d)
+{
+    if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
+    return !d->status;
+}
+
+static sampi_node sampi_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
+static void sampi_work_push(sampi_deriver *d, sampi_node n)
+{
+    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
+    if (at) *at = n;
+}
+/* Both, or neither. */
+static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
+{
+    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
+    if (!at) return;
+    at[0] = a;
+    at[1] = b;
+}
+
+/* Rules that are not called stand for their bodies. */
+static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
+{
+    while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
+        n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
+    return n;
+}
+
+/* a, then b, leaning to the right however a leans. */
+static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
+{
+    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
+    int32_t first = d->work.n;
+    sampi_work_push(d, a);
+    while (d->work.n > first && sampi_step(d)) { /* the last leaf comes first */
+        sampi_node n = sampi_work_pop(d);
+        const sampi_expr *e = sampi_at(&d->tree, n);
+        if (e->kind == SAMPI_NODE_SEQ) {
+            sampi_node left = e->a, right = e->b;
+            sampi_work_push(d, left);
+            sampi_work_push(d, right);
+        } else {
+            b = sampi_sound(d, sampi_tree_seq(&d->tree, n, b));
+        }
+    }
+    d->work.n = first;
+    return b;
+}
+
+static void sampi_sort_nodes(sampi_node *n, int32_t count)
+{
+    for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (int32_t i = gap; i < count; i++) {
+            sampi_node x = n[i];
+            int32_t j = i;
+            for (; j >= gap && n[j - gap] > x; j -= gap) n[j] = n[j - gap];
+            n[j] = x;
+        }
+}
+
+/* The alternatives on the stack from `first` on as one node; they are used up. */
+static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
+{
+    sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
+    int32_t count = d->work.n - first;
+    d->work.n = first;
+    if (d->status) return SAMPI_NEVER;
+    sampi_charge(d, count);
+    sampi_sort_nodes(n, count);
+    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
+    return all;
+}
+
+/* Push a node's alternatives. */
+static void sampi_offer(sampi_deriver *d, sampi_node n)
+{
+    for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
+        sampi_work_push(d, sampi_at(&d->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_work_push(d, n);
+}
+
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
+{
+    int32_t at = d->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(d, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
+}
+
+/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
+static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
+{
+    const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
+    uint32_t open[SAMPI_MAX_SLOTS], kind;
+    int32_t n = 0;
+    bool found = i < first;
+    if (found) return true;
+    kind = (uint32_t)1 << (i - first) % SAMPI_KINDS_OF_NAMES;
+    for (int32_t k = 0; k < p->n_open; k++)
+        if (p->slot[k] == (i - first) / SAMPI_KINDS_OF_NAMES)
+            found = (p->open[k] & kind) != 0;
+        else
+            open[n++] = p->open[k];
+    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
+}
+
+/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
+   for all that must still come; or NEVER. */
+static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+{
+    const int64_t room = (int64_t)p->list.most - p->count - 1;
+    if (room < 0) return SAMPI_NEVER;
+    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
+        return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
+}
+
+/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
+   member. */
+static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&d->tree, n);
+    if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
+    const sampi_opening p = sampi_opening_of(&d->tree, &e);
+    sampi_charge(d, p.list.n / 4);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(d); i++)
+        if (sampi_opening_takes(&d->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join(d, p.list.separator,
+                              sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+    return SAMPI_NEVER;
+}
+
+/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
+   longer matters. */
+static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
+{
+    const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_at(&d->tree, then), e = alone ? seq : *sampi_at(&d->tree, seq.a);
+    const sampi_list list = *((const sampi_list *)d->tree.lists.data + e.a);
+    int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
+    sampi_node seen = i < list.n ? sampi_seen_with(d, e.b, list.n, i) : e.b;
+    sampi_node behind = sampi_sound(
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
+    return alone ? behind : sampi_join(d, behind, seq.b);
+}
+
+/* What is left of a repetition after one of its turns. */
+static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
+{
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
+    return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+}
+
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
+{
+    for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(d, sampi_at(&d->tree, n)->a);
+    return n;
+}
+
+/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
+{
+    n = sampi_front(d, n);
+    const sampi_expr *e = sampi_at(&d->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&d->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
+}
+
+/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
+   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
+typedef struct sampi_deriving {
+    sampi_node whole, now, left;
+    int32_t first;
+} sampi_deriving;
+
+/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
+static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
+{
+    while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
+        const sampi_node n = sampi_through(d, it->now);
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        it->now = n;
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT: /* and it begins with the byte */
+                sampi_offer(d, e.b == 1
+                                   ? SAMPI_EMPTY
+                                   : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
+                return -1;
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* and has the byte */
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(d, e.a);
+                if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                it->now = sampi_join(d, a, e.b);
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                if (!sampi_refuses(d, e.a, byte)) return e.a;
+                it->now = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_AND:
+            case SAMPI_NODE_NOT: return e.a;
+            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
+            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+        }
+    }
+    return -1;
+}
+
+/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
+static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
+{
+    const sampi_node n = it->now;
+    const sampi_expr e = *sampi_at(&d->tree, n);
+    it->now = -1;
+    switch (e.kind) {
+        case SAMPI_NODE_SEQ:
+            sampi_offer(d, sampi_join(d, part, e.b));
+            if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) it->now = e.b;
+            return -1;
+        case SAMPI_NODE_ALT:
+            sampi_offer(d, part);
+            it->now = e.b;
+            return -1;
+        case SAMPI_NODE_REPEAT: sampi_offer(d, sampi_join(d, part, sampi_repeat_rest(d, &e))); return -1;
+        case SAMPI_NODE_NOT:
+            sampi_offer(d, sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            return -1;
+        default: /* AND */
+            if (it->left >= 0) {
+                sampi_offer(d, sampi_sound(d, sampi_tree_and(&d->tree, it->left, part)));
+            } else if (part != SAMPI_NEVER) {
+                it->left = part;
+                it->now = n;
+                return e.b;
+            }
+            return -1;
+    }
+}
+
+static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
+{
+    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
+}
+
+/* An empty memo: as much as there is room for in a small part of what may be held. */
+static bool sampi_memo_make(sampi_deriver *d)
+{
+    int32_t n = SAMPI_MEMO;
+    while (n > 64 && (size_t)n * sizeof *d->memo > d->held.most / 16) n /= 2;
+    d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
+    if (!d->memo) {
+        sampi_fault(d, SAMP_E_NOMEM);
+        return false;
+    }
+    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
+    d->n_memo = n;
+    return true;
+}
+static void sampi_memo_free(sampi_deriver *d)
+{
+    sampi_free_block(&d->held, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    d->memo = NULL;
+}
+
+/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
+   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
+   below the alternatives of that part. */
+static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
+{
+    enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
+    const int32_t bottom = d->work.n;
+    sampi_deriving it = { -1, -1, -1, bottom };
+    int32_t depth = 0;
+    if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
+    for (;;) { /* n is to be derived: for d, if that has begun */
+        const sampi_memo *memo = sampi_memo_of(d, n, byte);
+        sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
+        if (result < 0) {
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(d, &d->work, sizeof(sampi_node), SIZE)
+                                           : NULL;
+            if (room) *room = it;
+            it.whole = it.now = n;
+            it.left = -1;
+            it.first = d->work.n;
+        }
+        for (n = -1; n < 0;) {
+            if (depth == 0) return result;
+            if (result >= 0) n = sampi_followed(d, &it, result);
+            if (n < 0) n = sampi_follow(d, &it, byte);
+            if (n >= 0 && !d->status) break;
+            result = sampi_unite(d, it.first);
+            if (d->status) {
+                d->work.n = bottom;
+                return SAMPI_NEVER;
+            }
+            sampi_memo *made = sampi_memo_of(d, it.whole, byte);
+            made->node = it.whole;
+            made->byte = byte;
+            made->result = result;
+            if (--depth) it = *(const sampi_deriving *)sampi_vec_at(&d->work, sizeof(sampi_node), d->work.n -= SIZE);
+        }
+    }
+}
+
+/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
+   that may still be looked at. */
+typedef struct sampi_kinds {
+    uint8_t set[256][32];
+    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
+    int32_t n, left;
+} sampi_kinds;
+
+/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+{
+    uint64_t set[4], old[4], in[4], out[4];
+    memcpy(set, bits, sizeof set);
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        memcpy(old, kinds->set[k], sizeof old);
+        for (int32_t i = 0; i < 4; i++) {
+            in[i] = old[i] & set[i];
+            out[i] = old[i] & ~set[i];
+        }
+        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
+        memcpy(kinds->set[k], in, sizeof in);
+        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+    }
+}
+
+static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+{
+    int32_t k = 0;
+    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
+    return k;
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    const uint8_t bit = (uint8_t)(1u << byte % 8);
+    if (kinds->alone[byte / 8] & bit) return;
+    kinds->alone[byte / 8] |= bit;
+    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    old[byte / 8] &= (uint8_t)~bit;
+    bool others = false;
+    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
+    if (!others) { /* it was alone */
+        old[byte / 8] |= bit;
+        return;
+    }
+    memset(made, 0, 32);
+    made[byte / 8] = bit;
+    kinds->n++;
+}
+
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
+{
+    const int32_t bottom = d->work.n;
+    sampi_work_push(d, n);
+    while (d->work.n > bottom && --kinds->left >= 0 && sampi_step(d)) {
+        n = sampi_through(d, sampi_work_pop(d));
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, d->bytes->byte_of[d->bytes->class_of[*sampi_bytes_at(&d->tree, e.a)]]);
+                break;
+            case SAMPI_NODE_SET:
+                if (kinds->done[e.a / 32 % 32] == e.a) break;
+                kinds->done[e.a / 32 % 32] = e.a;
+                sampi_charge(d, kinds->n / 4);
+                sampi_split_kinds(kinds, sampi_bytes_at(&d->tree, e.a));
+                break;
+            case SAMPI_NODE_SEQ:
+                if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(d, e.b);
+                sampi_work_push(d, e.a);
+                break;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_work_push(d, e.b);
+                sampi_work_push(d, e.a);
+                break;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: sampi_work_push(d, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_work_push(d, sampi_list_more(d, n)); break;
+            default: break; /* no byte of its own */
+        }
+    }
+    d->work.n = bottom;
+}
+
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
+{
+    enum { PATIENCE = 2000 };
+    const sampi_byte_classes *bytes = d->bytes;
+    sampi_kinds kinds;
+    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = bytes->firsts[i];
+    memset(kinds.alone, 0, sizeof kinds.alone);
+    memset(kinds.done, 0xff, sizeof kinds.done);
+    kinds.n = 1;
+    kinds.left = PATIENCE;
+    sampi_find_kinds(d, n, &kinds);
+    sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
+    for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
+    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
+        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
+        int32_t found = -1;
+        for (uint32_t i = 0; i < 32; i++)
+            for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
+                const int32_t c = bytes->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
+                if (found < 0) found = c;
+                first[c] = (uint8_t)found;
+            }
+    }
+}
+
+/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
+   the way to it is alive, and if there is none, all that were looked at are dead. */
+static bool sampi_search(sampi_deriver *d, sampi_node start)
+{
+    int32_t first = d->work.n;
+    bool found = false;
+    sampi_work_push_pair(d, start, -1);
+    if (d->status) return false;
+    sampi_at(&d->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
+        sampi_node n = ((sampi_node *)d->work.data)[at];
+        uint8_t kinds[256];
+        sampi_kinds_of(d, n, kinds);
+        for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
+            if (kinds[c] != c) continue;
+            sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
+            uint8_t known = sampi_at(&d->tree, next)->known;
+            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
+            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_work_push_pair(d, next, at);
+            if (d->status) break;
+            sampi_at(&d->tree, next)->known |= SAMPI_KNOWN_QUEUED;
+        }
+    }
+    if (found && !d->status) /* the last one, and those it was reached by */
+        for (int32_t at = d->work.n - 2; at >= first;) {
+            const sampi_node *pair = (const sampi_node *)d->work.data + at;
+            sampi_at(&d->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            at = pair[1];
+        }
+    for (int32_t at = first; at < d->work.n; at += 2) {
+        sampi_expr *e = sampi_at(&d->tree, ((sampi_node *)d->work.data)[at]);
+        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
+        if (!found && !d->status) e->known |= SAMPI_KNOWN_DEAD;
+    }
+    d->work.n = first;
+    return found;
+}
+
+/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
+   match too, and of alternatives, which match if the first one can't, each below its kind. */
+static bool sampi_alive(sampi_deriver *d, sampi_node n)
+{
+    const int32_t bottom = d->work.n;
+    for (;;) {
+        bool alive = false;
+        sampi_charge(d, 1);
+        n = sampi_through(d, n);
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        if (e.known & SAMPI_KNOWN_DEAD) {
+            alive = false;
+        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
+            alive = true;
+        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_join(d, n, e.b);
+                continue;
+            }
+            sampi_work_push_pair(d, e.b, e.kind);
+            if (!d->status) continue;
+        } else if (e.kind == SAMPI_NODE_REPEAT) {
+            n = e.a;
+            continue;
+        } else {
+            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
+        }
+        bool settled = true;
+        while (d->work.n > bottom && settled && !d->status) {
+            settled = (sampi_work_pop(d) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_work_pop(d);
+        }
+        if (!settled) continue;
+        d->work.n = bottom;
+        return alive;
+    }
 }
 
 /* ---- src/grammar/vocabulary.h ---- */
@@ -19837,20 +20421,10 @@ typedef struct sampi_plain_level {
     int32_t run_reach;
 } sampi_plain_level;
 
-typedef struct sampi_memo {
-    sampi_node node, result;
-    int32_t byte;
-} sampi_memo;
-
-#ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
-#endif
-
 typedef struct sampi_matcher {
+    sampi_deriver d; /* its tree: a copy of the grammar's, which grows; its memory and steps: the whole matcher's */
     const samp_vocab_index *index;
     const samp_grammar *grammar;
-    sampi_tree tree;   /* a copy of the grammar's, which grows */
-    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
     sampi_vec states;  /* sampi_lex; 0 is dead */
     sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
     sampi_vec calls;   /* sampi_call */
@@ -19868,24 +20442,18 @@ typedef struct sampi_matcher {
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;         /* [n_memo] made when it is needed */
     sampi_level *level;       /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
     uint32_t *bits;           /* a mask, for apply */
-    int32_t n_memo;
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    bool stateless;      /* some items have nodes instead of states */
-    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
-    int32_t mark;        /* of its last call */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    bool unborn;         /* there was no room for the beginning of a text */
-    int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take, */
-    int64_t charged;     /* and those of all that it took that were charged for work without steps of its own */
+    int32_t n_now, base;      /* base: frames from there on are of the step under way */
+    int32_t live;             /* frames that were left when they were last looked through */
+    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
+    int32_t mark;             /* of its last call */
+    bool stateless;           /* some items have nodes instead of states */
+    bool ended;               /* the step under way has an item that ends the outermost frame */
+    bool unborn;              /* there was no room for the beginning of a text */
     int64_t max_steps;
     uint64_t named;               /* made of the tokens that the grammar has by their text */
-    sampi_held held;              /* all that is its own, but for the sampler */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -19894,43 +20462,6 @@ static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sa
 static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
 static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
 static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
-
-/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
-static void sampi_fault(sampi_matcher *m, int status)
-{
-    if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
-}
-/* Work that is no loop of steps costs some of them too: as many as take about as long. */
-static void sampi_charge(sampi_matcher *m, int32_t steps)
-{
-    m->budget -= steps;
-    m->charged += steps;
-}
-
-/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
-static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
-{
-    const int32_t nodes = m->tree.nodes.n;
-    sampi_charge(m, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
-    if (n >= 0) return n;
-    sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
-    return SAMPI_NEVER;
-}
-static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
-{
-    const int32_t cap = vec->cap;
-    void *room = sampi_vec_add(vec, width, n);
-    if (vec->cap != cap) sampi_charge(m, (int32_t)(vec->size / 128));
-    if (!room) sampi_fault(m, SAMP_E_NOMEM);
-    return room;
-}
-
-/* One step of work; false if there have been too many. */
-static bool sampi_step(sampi_matcher *m)
-{
-    if (--m->budget < 0) sampi_fault(m, SAMP_E_FULL);
-    return !m->status;
-}
 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
@@ -19948,7 +20479,7 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
     if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
-        if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+        if (!sampi_more(&m->d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
         }
@@ -19974,521 +20505,6 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
     }
 }
 
-/* ---- src/grammar/derivatives.h ---- */
-/* ---- derivatives: what may follow a byte ----
-   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
-   the reader of schemas uses it too (sampi_schema_matches). */
-
-static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
-static void sampi_work_push(sampi_matcher *m, sampi_node n)
-{
-    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
-    if (at) *at = n;
-}
-/* Both, or neither. */
-static void sampi_work_push_pair(sampi_matcher *m, sampi_node a, sampi_node b)
-{
-    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 2);
-    if (!at) return;
-    at[0] = a;
-    at[1] = b;
-}
-
-/* Rules that are not called stand for their bodies. */
-static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
-{
-    while (sampi_is_inline(&m->tree, sampi_at(&m->tree, n)))
-        n = sampi_rule_at(&m->tree, sampi_at(&m->tree, n)->a)->body;
-    return n;
-}
-
-/* a, then b, leaning to the right however a leans. */
-static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
-{
-    if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
-    int32_t first = m->work.n;
-    sampi_work_push(m, a);
-    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
-        sampi_node n = sampi_work_pop(m);
-        const sampi_expr *e = sampi_at(&m->tree, n);
-        if (e->kind == SAMPI_NODE_SEQ) {
-            sampi_node left = e->a, right = e->b;
-            sampi_work_push(m, left);
-            sampi_work_push(m, right);
-        } else {
-            b = sampi_sound(m, sampi_tree_seq(&m->tree, n, b));
-        }
-    }
-    m->work.n = first;
-    return b;
-}
-
-static void sampi_sort_nodes(sampi_node *n, int32_t count)
-{
-    for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
-        for (int32_t i = gap; i < count; i++) {
-            sampi_node x = n[i];
-            int32_t j = i;
-            for (; j >= gap && n[j - gap] > x; j -= gap) n[j] = n[j - gap];
-            n[j] = x;
-        }
-}
-
-/* The alternatives on the stack from `first` on as one node; they are used up. */
-static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
-{
-    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
-    int32_t count = m->work.n - first;
-    m->work.n = first;
-    if (m->status) return SAMPI_NEVER;
-    sampi_charge(m, count);
-    sampi_sort_nodes(n, count);
-    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
-        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
-    return all;
-}
-
-/* Push a node's alternatives. */
-static void sampi_offer(sampi_matcher *m, sampi_node n)
-{
-    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(m); n = sampi_at(&m->tree, n)->b)
-        sampi_work_push(m, sampi_at(&m->tree, n)->a);
-    if (n != SAMPI_NEVER) sampi_work_push(m, n);
-}
-
-/* `seen` with one more member of a list of n. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
-{
-    int32_t at = m->tree.pool.n, status;
-    size_t n_bytes = (size_t)(n + 7) / 8;
-    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
-    if (!bytes) return sampi_sound(m, status);
-    if (seen == SAMPI_EMPTY)
-        memset(bytes, 0, n_bytes);
-    else
-        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
-    bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
-}
-
-/* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
-static bool sampi_slot_takes(const sampi_opening *p, int32_t i)
-{
-    const int32_t first = p->list.n - p->list.slots * SAMPI_KINDS_OF_NAMES;
-    uint32_t open[SAMPI_MAX_SLOTS], kind;
-    int32_t n = 0;
-    bool found = i < first;
-    if (found) return true;
-    kind = (uint32_t)1 << (i - first) % SAMPI_KINDS_OF_NAMES;
-    for (int32_t k = 0; k < p->n_open; k++)
-        if (p->slot[k] == (i - first) / SAMPI_KINDS_OF_NAMES)
-            found = (p->open[k] & kind) != 0;
-        else
-            open[n++] = p->open[k];
-    return found && !(p->taken & kind) && sampi_slots_fit(open, n, p->taken | kind);
-}
-
-/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
-   for all that must still come; or NEVER. */
-static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
-{
-    const int64_t room = (int64_t)p->list.most - p->count - 1;
-    if (room < 0) return SAMPI_NEVER;
-    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
-    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room || !sampi_slot_takes(p, i))
-        return SAMPI_NEVER;
-    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
-    return sampi_is_dead(t, p->member[i].node) ? (sampi_node)SAMPI_NEVER : p->member[i].node;
-}
-
-/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
-   member. */
-static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
-{
-    const sampi_expr e = *sampi_at(&m->tree, n);
-    if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
-    const sampi_opening p = sampi_opening_of(&m->tree, &e);
-    sampi_charge(m, p.list.n / 4);
-    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
-        if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
-            return sampi_join(m, p.list.separator,
-                              sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
-    return SAMPI_NEVER;
-}
-
-/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
-   longer matters. */
-static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
-{
-    const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
-    const sampi_expr seq = *sampi_at(&m->tree, then), e = alone ? seq : *sampi_at(&m->tree, seq.a);
-    const sampi_list list = *((const sampi_list *)m->tree.lists.data + e.a);
-    int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
-    sampi_node seen = i < list.n ? sampi_seen_with(m, e.b, list.n, i) : e.b;
-    sampi_node behind = sampi_sound(
-        m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
-    return alone ? behind : sampi_join(m, behind, seq.b);
-}
-
-/* What is left of a repetition after one of its turns. */
-static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
-{
-    bool empty = sampi_at(&m->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
-    int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
-    return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
-}
-
-/* What a sequence begins with. */
-static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
-{
-    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(m, sampi_at(&m->tree, n)->a);
-    return n;
-}
-
-/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
-static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
-{
-    n = sampi_front(m, n);
-    const sampi_expr *e = sampi_at(&m->tree, n);
-    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
-    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
-}
-
-/* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
-   alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
-typedef struct sampi_deriving {
-    sampi_node whole, now, left;
-    int32_t first;
-} sampi_deriving;
-
-/* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
-static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte)
-{
-    while (d->now >= 0 && sampi_step(m) && !sampi_refuses(m, d->now, byte)) {
-        const sampi_node n = sampi_through(m, d->now);
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        d->now = n;
-        switch (e.kind) {
-            case SAMPI_NODE_TEXT: /* and it begins with the byte */
-                sampi_offer(m, e.b == 1
-                                   ? SAMPI_EMPTY
-                                   : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
-                return -1;
-            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return -1; /* and has the byte */
-            case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return a;
-                d->now = sampi_join(m, a, e.b);
-                continue;
-            }
-            case SAMPI_NODE_ALT:
-                if (!sampi_refuses(m, e.a, byte)) return e.a;
-                d->now = e.b;
-                continue;
-            case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_AND:
-            case SAMPI_NODE_NOT: return e.a;
-            case SAMPI_NODE_MEMBERS: d->now = sampi_list_more(m, n); continue; /* members are called */
-            default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
-        }
-    }
-    return -1;
-}
-
-/* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
-static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node part)
-{
-    const sampi_node n = d->now;
-    const sampi_expr e = *sampi_at(&m->tree, n);
-    d->now = -1;
-    switch (e.kind) {
-        case SAMPI_NODE_SEQ:
-            sampi_offer(m, sampi_join(m, part, e.b));
-            if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) d->now = e.b;
-            return -1;
-        case SAMPI_NODE_ALT:
-            sampi_offer(m, part);
-            d->now = e.b;
-            return -1;
-        case SAMPI_NODE_REPEAT: sampi_offer(m, sampi_join(m, part, sampi_repeat_rest(m, &e))); return -1;
-        case SAMPI_NODE_NOT:
-            sampi_offer(m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, part, 0, 0)));
-            return -1;
-        default: /* AND */
-            if (d->left >= 0) {
-                sampi_offer(m, sampi_sound(m, sampi_tree_and(&m->tree, d->left, part)));
-            } else if (part != SAMPI_NEVER) {
-                d->left = part;
-                d->now = n;
-                return e.b;
-            }
-            return -1;
-    }
-}
-
-static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
-{
-    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)m->n_memo - 1)];
-}
-
-/* An empty memo: as much as there is room for in a small part of what may be held. */
-static bool sampi_memo_make(sampi_matcher *m)
-{
-    int32_t n = SAMPI_MEMO;
-    while (n > 64 && (size_t)n * sizeof *m->memo > m->held.most / 16) n /= 2;
-    m->memo = (sampi_memo *)sampi_hold_block(&m->held, (size_t)n * sizeof *m->memo);
-    if (!m->memo) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return false;
-    }
-    memset(m->memo, 0xff, (size_t)n * sizeof *m->memo);
-    m->n_memo = n;
-    return true;
-}
-static void sampi_memo_free(sampi_matcher *m)
-{
-    sampi_free_block(&m->held, m->memo, (size_t)m->n_memo * sizeof *m->memo);
-    m->memo = NULL;
-}
-
-/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
-   another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
-   below the alternatives of that part. */
-static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
-{
-    enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
-    const int32_t bottom = m->work.n;
-    sampi_deriving d = { -1, -1, -1, bottom };
-    int32_t depth = 0;
-    if (!m->memo && !sampi_memo_make(m)) return SAMPI_NEVER;
-    for (;;) { /* n is to be derived: for d, if that has begun */
-        const sampi_memo *memo = sampi_memo_of(m, n, byte);
-        sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
-        if (result < 0) {
-            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(m, &m->work, sizeof(sampi_node), SIZE)
-                                           : NULL;
-            if (room) *room = d;
-            d.whole = d.now = n;
-            d.left = -1;
-            d.first = m->work.n;
-        }
-        for (n = -1; n < 0;) {
-            if (depth == 0) return result;
-            if (result >= 0) n = sampi_followed(m, &d, result);
-            if (n < 0) n = sampi_follow(m, &d, byte);
-            if (n >= 0 && !m->status) break;
-            result = sampi_unite(m, d.first);
-            if (m->status) {
-                m->work.n = bottom;
-                return SAMPI_NEVER;
-            }
-            sampi_memo *made = sampi_memo_of(m, d.whole, byte);
-            made->node = d.whole;
-            made->byte = byte;
-            made->result = result;
-            if (--depth) d = *(const sampi_deriving *)sampi_vec_at(&m->work, sizeof(sampi_node), m->work.n -= SIZE);
-        }
-    }
-}
-
-/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
-   that may still be looked at. */
-typedef struct sampi_kinds {
-    uint8_t set[256][32];
-    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
-    int32_t done[32];  /* sets, as places of the pool, that they have been split by; -1: none */
-    int32_t n, left;
-} sampi_kinds;
-
-/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
-static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
-{
-    uint64_t set[4], old[4], in[4], out[4];
-    memcpy(set, bits, sizeof set);
-    for (int32_t k = kinds->n - 1; k >= 0; k--) {
-        memcpy(old, kinds->set[k], sizeof old);
-        for (int32_t i = 0; i < 4; i++) {
-            in[i] = old[i] & set[i];
-            out[i] = old[i] & ~set[i];
-        }
-        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
-        memcpy(kinds->set[k], in, sizeof in);
-        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
-    }
-}
-
-static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
-{
-    int32_t k = 0;
-    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
-    return k;
-}
-
-/* The same of a set of one byte. */
-static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
-{
-    const uint8_t bit = (uint8_t)(1u << byte % 8);
-    if (kinds->alone[byte / 8] & bit) return;
-    kinds->alone[byte / 8] |= bit;
-    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
-    old[byte / 8] &= (uint8_t)~bit;
-    bool others = false;
-    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
-    if (!others) { /* it was alone */
-        old[byte / 8] |= bit;
-        return;
-    }
-    memset(made, 0, 32);
-    made[byte / 8] = bit;
-    kinds->n++;
-}
-
-/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
-   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
-
-/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
-static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
-{
-    const int32_t bottom = m->work.n;
-    sampi_work_push(m, n);
-    while (m->work.n > bottom && --kinds->left >= 0 && sampi_step(m)) {
-        n = sampi_through(m, sampi_work_pop(m));
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        switch (e.kind) {
-            case SAMPI_NODE_TEXT:
-                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
-                break;
-            case SAMPI_NODE_SET:
-                if (kinds->done[e.a / 32 % 32] == e.a) break;
-                kinds->done[e.a / 32 % 32] = e.a;
-                sampi_charge(m, kinds->n / 4);
-                sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a));
-                break;
-            case SAMPI_NODE_SEQ:
-                if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
-                sampi_work_push(m, e.a);
-                break;
-            case SAMPI_NODE_ALT:
-            case SAMPI_NODE_AND:
-                sampi_work_push(m, e.b);
-                sampi_work_push(m, e.a);
-                break;
-            case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: sampi_work_push(m, e.a); break;
-            case SAMPI_NODE_MEMBERS: sampi_work_push(m, sampi_list_more(m, n)); break;
-            default: break; /* no byte of its own */
-        }
-    }
-    m->work.n = bottom;
-}
-
-/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
-   that takes too long to look through. */
-static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
-{
-    enum { PATIENCE = 2000 };
-    const samp_grammar *g = m->grammar;
-    sampi_kinds kinds;
-    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = g->firsts[i];
-    memset(kinds.alone, 0, sizeof kinds.alone);
-    memset(kinds.done, 0xff, sizeof kinds.done);
-    kinds.n = 1;
-    kinds.left = PATIENCE;
-    sampi_find_kinds(m, n, &kinds);
-    sampi_charge(m, (g->n_classes + kinds.n) / 4);
-    for (int32_t c = 0; c < g->n_classes; c++) first[c] = (uint8_t)c;
-    for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
-        static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
-        int32_t found = -1;
-        for (uint32_t i = 0; i < 32; i++)
-            for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
-                const int32_t c = g->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
-                if (found < 0) found = c;
-                first[c] = (uint8_t)found;
-            }
-    }
-}
-
-/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
-   the way to it is alive, and if there is none, all that were looked at are dead. */
-static bool sampi_search(sampi_matcher *m, sampi_node start)
-{
-    int32_t first = m->work.n;
-    bool found = false;
-    sampi_work_push_pair(m, start, -1);
-    if (m->status) return false;
-    sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
-    for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
-        sampi_node n = ((sampi_node *)m->work.data)[at];
-        uint8_t kinds[256];
-        sampi_kinds_of(m, n, kinds);
-        for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
-            if (kinds[c] != c) continue;
-            sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
-            uint8_t known = sampi_at(&m->tree, d)->known;
-            if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
-            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_work_push_pair(m, d, at);
-            if (m->status) break;
-            sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
-        }
-    }
-    if (found && !m->status) /* the last one, and those it was reached by */
-        for (int32_t at = m->work.n - 2; at >= first;) {
-            const sampi_node *pair = (const sampi_node *)m->work.data + at;
-            sampi_at(&m->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
-            at = pair[1];
-        }
-    for (int32_t at = first; at < m->work.n; at += 2) {
-        sampi_expr *e = sampi_at(&m->tree, ((sampi_node *)m->work.data)[at]);
-        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
-        if (!found && !m->status) e->known |= SAMPI_KNOWN_DEAD;
-    }
-    m->work.n = first;
-    return found;
-}
-
-/* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
-   match too, and of alternatives, which match if the first one can't, each below its kind. */
-static bool sampi_alive(sampi_matcher *m, sampi_node n)
-{
-    const int32_t bottom = m->work.n;
-    for (;;) {
-        bool alive = false;
-        sampi_charge(m, 1);
-        n = sampi_through(m, n);
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.known & SAMPI_KNOWN_DEAD) {
-            alive = false;
-        } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
-            alive = true;
-        } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(m, e.a) : e.a;
-            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join(m, n, e.b);
-                continue;
-            }
-            sampi_work_push_pair(m, e.b, e.kind);
-            if (!m->status) continue;
-        } else if (e.kind == SAMPI_NODE_REPEAT) {
-            n = e.a;
-            continue;
-        } else {
-            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
-        }
-        bool settled = true;
-        while (m->work.n > bottom && settled && !m->status) {
-            settled = (sampi_work_pop(m) == SAMPI_NODE_SEQ) != alive;
-            n = sampi_work_pop(m);
-        }
-        if (!settled) continue;
-        m->work.n = bottom;
-        return alive;
-    }
-}
-
 /* ---- src/grammar/states.h ---- */
 /* ---- grammars: states ----
    A state is a node of the tree with what can be done next: whether it may end, which rules it may call, the state
@@ -20499,30 +20515,30 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
 static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
 {
     if (m->calls.n - first > 16) first = m->calls.n - 16;
-    for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
+    for (int32_t i = first; i < m->calls.n && sampi_step(&m->d); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
             c->member == call.member)
             return;
     }
-    if (!sampi_alive(m, call.then)) return;
-    sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+    if (!sampi_alive(&m->d, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
     if (room) *room = call;
 }
 
 /* The calls of a list's members, with `then` behind it. */
 static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 {
-    const sampi_expr e = *sampi_at(&m->tree, n);
-    then = sampi_join(m, n, then);
-    if (!sampi_alive(m, then)) return;
-    const sampi_opening p = sampi_opening_of(&m->tree, &e);
-    sampi_charge(m, p.list.n / 4);
-    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
-        sampi_node one = sampi_opening_takes(&m->tree, &p, i);
+    const sampi_expr e = *sampi_at(&m->d.tree, n);
+    then = sampi_join(&m->d, n, then);
+    if (!sampi_alive(&m->d, then)) return;
+    const sampi_opening p = sampi_opening_of(&m->d.tree, &e);
+    sampi_charge(&m->d, p.list.n / 4);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(&m->d); i++) {
+        sampi_node one = sampi_opening_takes(&m->d.tree, &p, i);
         if (one == SAMPI_NEVER) continue;
-        sampi_call call = { sampi_at(&m->tree, one)->a, -1, false, then, i }, *room;
-        room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+        sampi_call call = { sampi_at(&m->d.tree, one)->a, -1, false, then, i }, *room;
+        room = (sampi_call *)sampi_more(&m->d, &m->calls, sizeof call, 1);
         if (room) *room = call;
     }
 }
@@ -20530,12 +20546,12 @@ static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
 /* All that may be called at the beginning of n. On the stack: a node, and what comes behind it. */
 static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
 {
-    const int32_t bottom = m->work.n;
-    sampi_work_push_pair(m, n, SAMPI_EMPTY);
-    while (m->work.n > bottom && sampi_step(m)) {
-        sampi_node then = sampi_work_pop(m);
-        n = sampi_through(m, sampi_work_pop(m));
-        const sampi_expr e = *sampi_at(&m->tree, n);
+    const int32_t bottom = m->d.work.n;
+    sampi_work_push_pair(&m->d, n, SAMPI_EMPTY);
+    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+        sampi_node then = sampi_work_pop(&m->d);
+        n = sampi_through(&m->d, sampi_work_pop(&m->d));
+        const sampi_expr e = *sampi_at(&m->d.tree, n);
         sampi_call call = { -1, -1, false, then, -1 };
         sampi_node next = -1; /* and `then` behind it */
         if (!(e.known & SAMPI_KNOWN_CALLS)) continue;
@@ -20545,58 +20561,58 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n)
                 sampi_add_call(m, first, call);
                 break;
             case SAMPI_NODE_TOKEN:
-                call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
+                call.token = e.b & 2 ? sampi_at(&m->d.tree, e.a)->c : e.a;
                 call.negated = e.b & 1;
                 sampi_add_call(m, first, call);
                 break;
             case SAMPI_NODE_SEQ:
-                next = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, next)->kind == SAMPI_NODE_SEQ) {
-                    next = sampi_join(m, next, e.b);
+                next = sampi_through(&m->d, e.a);
+                if (sampi_at(&m->d.tree, next)->kind == SAMPI_NODE_SEQ) {
+                    next = sampi_join(&m->d, next, e.b);
                     break;
                 }
-                if (sampi_at(&m->tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(m, e.b, then);
-                then = sampi_join(m, e.b, then);
+                if (sampi_at(&m->d.tree, next)->known & SAMPI_KNOWN_EMPTY) sampi_work_push_pair(&m->d, e.b, then);
+                then = sampi_join(&m->d, e.b, then);
                 break;
             case SAMPI_NODE_ALT:
-                sampi_work_push_pair(m, e.b, then);
+                sampi_work_push_pair(&m->d, e.b, then);
                 next = e.a;
                 break;
             case SAMPI_NODE_REPEAT:
-                then = sampi_join(m, sampi_repeat_rest(m, &e), then);
+                then = sampi_join(&m->d, sampi_repeat_rest(&m->d, &e), then);
                 next = e.a;
                 break;
             case SAMPI_NODE_MEMBERS:
                 if (e.c == 0 || (e.c & 1))
                     sampi_find_members(m, n, then);
                 else
-                    next = sampi_list_more(m, n);
+                    next = sampi_list_more(&m->d, n);
                 break;
             default: break;
         }
         if (next < 0) continue;
-        sampi_work_push_pair(m, next, then);
+        sampi_work_push_pair(&m->d, next, then);
     }
-    m->work.n = bottom;
+    m->d.work.n = bottom;
 }
 
 /* The state of a node; 0 if it can't match. */
 static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
 {
-    if (!sampi_alive(m, n)) return 0;
-    if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
-    int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
+    if (!sampi_alive(&m->d, n)) return 0;
+    if (sampi_at(&m->d.tree, n)->state) return sampi_at(&m->d.tree, n)->state;
+    int32_t first = m->calls.n, n_classes = m->grammar->bytes.n_classes;
     sampi_find_calls(m, first, n);
-    if (m->status) return 0;
-    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
+    if (m->d.status) return 0;
+    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, n_classes);
     if (!next) return 0;
     memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
-    sampi_lex *s = (sampi_lex *)sampi_more(m, &m->states, sizeof *s, 1);
+    sampi_lex *s = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *s, 1);
     if (!s) {
         m->next.n -= n_classes;
         return 0;
     }
-    sampi_charge(m, 4 + n_classes / 8);
+    sampi_charge(&m->d, 4 + n_classes / 8);
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
@@ -20604,11 +20620,11 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->mark = 0;
     s->kinds[0] = s->kinds[1] = 0;
     s->explored[0] = s->explored[1] = s->stops = false;
-    s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    s->flags = sampi_at(&m->d.tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
         if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
-    return sampi_at(&m->tree, n)->state = m->states.n - 1;
+    return sampi_at(&m->d.tree, n)->state = m->states.n - 1;
 }
 
 /* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
@@ -20616,21 +20632,21 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
    class of their kind. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
-    const int32_t n_classes = m->grammar->n_classes;
+    const int32_t n_classes = m->grammar->bytes.n_classes;
     const size_t row = (size_t)state * (size_t)n_classes;
     int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
     const sampi_node node = sampi_lex_at(m, state)->node;
     if (way == -1) {
         uint8_t first[256];
-        sampi_kinds_of(m, node, first);
-        if (m->status) return 0;
+        sampi_kinds_of(&m->d, node, first);
+        if (m->d.status) return 0;
         for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
         way = next[class_of_byte];
     }
-    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
-    if (m->status) return 0;
+    int32_t to = sampi_state_of(m, sampi_derive(&m->d, node, m->grammar->bytes.byte_of[-2 - way]));
+    if (m->d.status) return 0;
     next = (int32_t *)m->next.data + row; /* it may have moved */
-    sampi_charge(m, n_classes / 8);
+    sampi_charge(&m->d, n_classes / 8);
     for (int32_t c = 0; c < n_classes; c++)
         if (next[c] == way) next[c] = to;
     return to;
@@ -20639,8 +20655,8 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
 /* The state behind a byte, 0 if there is none. */
 static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
-    int32_t c = m->grammar->class_of[byte];
-    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
+    int32_t c = m->grammar->bytes.class_of[byte];
+    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->bytes.n_classes + (size_t)c];
     return next >= 0 ? next : sampi_make_next(m, state, c);
 }
 
@@ -20652,7 +20668,7 @@ static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    sampi_item *item = (sampi_item *)sampi_more(m, &m->items, sizeof *item, 1);
+    sampi_item *item = (sampi_item *)sampi_more(&m->d, &m->items, sizeof *item, 1);
     if (!item) return;
     item->state = state;
     item->frame = frame;
@@ -20667,25 +20683,25 @@ static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
-    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
     if (call.then == SAMPI_EMPTY) {
         sampi_add_item(m, state, frame);
         return;
     }
     if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
-        sampi_frame *made = (sampi_frame *)sampi_more(m, &m->frames, sizeof *made, 1);
+        sampi_frame *made = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *made, 1);
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_add_item(m, state, f);
     }
-    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
+    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next)
         if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
             sampi_edge_at(m, e)->frame == frame)
             return;
-    sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
+    sampi_edge *edge = (sampi_edge *)sampi_more(&m->d, &m->edges, sizeof *edge, 1);
     if (!edge) return;
     edge->then = call.then;
     edge->member = call.member;
@@ -20697,9 +20713,9 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 /* A frame is done: those who wait for it go on. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next) {
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
         const sampi_edge edge = *sampi_edge_at(m, e);
-        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(m, edge.then, edge.member);
+        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(&m->d, edge.then, edge.member);
         sampi_add_item(m, sampi_state_of(m, then), edge.frame);
     }
 }
@@ -20708,7 +20724,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
    not: that its rule matches the empty text was counted in when the caller's state was made. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
         if (item.frame == 0) m->ended = true;
@@ -20719,7 +20735,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 /* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_lex s = *sampi_lex_at(m, item.state);
         for (int32_t c = 0; c < s.n_calls; c++) {
@@ -20749,12 +20765,12 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 {
     int32_t first = m->items.n;
     sampi_begin_step(m);
-    for (int32_t i = from; i < to && sampi_step(m); i++) {
+    for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
     }
     sampi_close(m, first);
-    return m->status ? 0 : m->items.n - first;
+    return m->d.status ? 0 : m->items.n - first;
 }
 
 /* How many items, frames and edges there are: what sampi_drop goes back to. */
@@ -20781,9 +20797,9 @@ static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
 {
     if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
     uint32_t live[8] = { 0 };
-    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
-        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
-    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
+        if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
     if (!room) return 0;
     memcpy(room, live, sizeof live);
     return sampi_lex_at(m, state)->live = m->classes.n - 8;
@@ -20794,24 +20810,24 @@ static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
 static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
 {
     if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
-    sampi_work_push(m, state);
-    while (m->work.n > bottom && sampi_step(m)) {
-        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
-        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+    sampi_work_push(&m->d, state);
+    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(&m->d));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(&m->d); c++) {
             const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
-            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
             if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
             const int32_t live = sampi_live_of(m, body);
-            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
-            sampi_work_push(m, body);
+            for (int32_t i = 0; i < 8 && !m->d.status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(&m->d, body);
         }
     }
-    m->work.n = bottom;
-    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
-    if (!room || m->status) return 0;
+    m->d.work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
+    if (!room || m->d.status) return 0;
     memcpy(room, first, sizeof first);
     return sampi_lex_at(m, state)->first = m->classes.n - 8;
 }
@@ -20819,8 +20835,8 @@ static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
-    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
-    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->bytes.class_of[byte];
+    return !m->d.status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
 }
 
 /* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
@@ -20862,9 +20878,9 @@ static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i 
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)sampi_hold_block(&m->held, size);
+    entry->bits = (uint32_t *)sampi_hold_block(&m->d.held, size);
     if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
+        sampi_fault(&m->d, SAMP_E_NOMEM);
         return;
     }
     memset(entry->bits, 0, size);
@@ -20882,7 +20898,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
         sampi_set_bit(entry->bits, token);
         return;
     }
-    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
     if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
@@ -20902,7 +20918,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
     }
-    while (i < end && sampi_step(m)) {
+    while (i < end && sampi_step(&m->d)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const uint8_t byte = (uint8_t)head;
@@ -20934,7 +20950,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
             sampi_drop(m, *before);
             sampi_begin_step(m);
-            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+            for (int32_t k = lo; k < hi && sampi_step(&m->d); k++) {
                 const sampi_item item = *sampi_item_at(m, k);
                 sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
             }
@@ -20945,7 +20961,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             continue;
         }
         sampi_entry_take(m, entry, head);
-        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
         if (place) *place = (int32_t)i;
         i++;
     }
@@ -20985,8 +21001,8 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
-    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
-        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(&m->d); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
         const uint32_t kind = m->index->kind_of[b];
         if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
         last = c;
@@ -20997,19 +21013,19 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
         if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
         if (!taken) kinds &= ~(1u << kind);
-        const int32_t n = m->work.n;
-        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
-            sampi_work_push(m, next);
+        const int32_t n = m->d.work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->d.work.data)[n - 1] != next))
+            sampi_work_push(&m->d, next);
     }
-    return m->status ? 0 : kinds;
+    return m->d.status ? 0 : kinds;
 }
 
 /* The same, and the states behind do not matter. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
-    m->work.n = bottom;
+    m->d.work.n = bottom;
     return kinds;
 }
 
@@ -21029,15 +21045,15 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
    many states to look at. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
-    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
     if (e.kind != SAMPI_NODE_SEQ) return 0;
-    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
-                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_through(&m->d, e.a)),
+                     rest = *sampi_at(&m->d.tree, sampi_front(&m->d, e.b));
     if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
     if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
     const int32_t one = sampi_state_of(m, repeat.a);
     uint32_t kinds = one ? sampi_one_of(m, one) : 0;
-    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    const uint8_t *bytes = sampi_bytes_at(&m->d.tree, rest.a);
     for (int32_t b = 0; b < 256; b++)
         if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
             if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
@@ -21058,8 +21074,9 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         PATIENCE = 1 << 18
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
-    const int64_t before = m->budget + m->charged; /* what is charged does not count: it is the size of the search */
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int64_t before = m->d.budget +
+                           m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -21070,18 +21087,18 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth == LONG || before - m->budget - m->charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
-            m->work.n = bottom;
+            m->d.work.n = bottom;
             sampi_lex_at(m, state)->mark = ++m->mark;
             n = level = 1;
             depth = 0;
             i = -1;
         }
-        while (m->work.n > bottom) {
-            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+        while (m->d.work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
             if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
             s->mark = m->mark;
             if (n == limit) {
@@ -21092,15 +21109,15 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->budget - m->charged);
-    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->d.budget - m->d.charged);
+    for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
         sampi_lex *s = sampi_lex_at(m, found[i]);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
         s->reach[keep] = left;
         s->kinds[keep] = (uint16_t)kinds;
     }
-    return m->status ? 0 : kinds;
+    return m->d.status ? 0 : kinds;
 }
 
 /* Does one of some usual characters lead from the state to itself? */
@@ -21152,7 +21169,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
     size_t n_in = 0;
-    sampi_charge(m, (int32_t)(index->n_listed / 16));
+    sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     for (uint32_t g = 0; g < index->n_groups; g++)
         if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
     const bool rather_clear = n_in > index->n_listed / 2;
@@ -21175,7 +21192,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
-    sampi_charge(m, (int32_t)((nodes[1] >> 10) / 8));
+    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
     for (; nodes < end; nodes += 2) {
         const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
         if (token == SAMPI_NO_TOKEN) continue;
@@ -21221,13 +21238,13 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
     const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
     start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
-    if (n_live < FEW || m->status) return start;
+    if (n_live < FEW || m->d.status) return start;
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
     s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
     start.kinds = s->kinds[keep];
     start.reach = s->reach[keep];
     start.stops = start.sure && s->stops;
-    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
     if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
@@ -21249,7 +21266,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
-    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(&m->d);) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
                        depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
@@ -21316,7 +21333,7 @@ static bool sampi_entry_room(sampi_matcher *m)
     if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
     sampi_vec slots = sampi_vec_like(&m->entry_slots);
     int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
-    if (!sampi_more(m, &slots, 4, n)) return false;
+    if (!sampi_more(&m->d, &slots, 4, n)) return false;
     memset(slots.data, 0xff, (size_t)n * 4);
     sampi_vec_free(&m->entry_slots);
     m->entry_slots = slots;
@@ -21343,7 +21360,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
         sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
         const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+        for (int32_t i = 0; i < parent.n_places && !m->d.status; i++) {
             const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
             sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
         }
@@ -21351,7 +21368,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
     entry->n_tokens = m->tokens.n - entry->token;
-    if (m->status) {
+    if (m->d.status) {
         m->tokens.n = entry->token;
         m->places.n = entry->place;
     }
@@ -21368,9 +21385,9 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     entry.parent = parent;
     entry.state = state;
     sampi_entry_fill(m, &entry);
-    sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
+    sampi_entry *room = m->d.status ? NULL : (sampi_entry *)sampi_more(&m->d, &m->entries, sizeof entry, 1);
     if (!room) {
-        sampi_free_block(&m->held, entry.bits, m->index->n_mask * (size_t)4);
+        sampi_free_block(&m->d.held, entry.bits, m->index->n_mask * (size_t)4);
         return -1;
     }
     *room = entry;
@@ -21380,7 +21397,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 /* What a mask still consists of: an entry in a frame. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_more(m, &m->work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -21390,17 +21407,17 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     sampi_mask_push(m, parent, state, frame);
-    while (m->work.n > bottom && sampi_step(m)) {
-        const int32_t *top = (const int32_t *)m->work.data + (m->work.n -= 3);
+    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+        const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
         const sampi_entry entry = *sampi_entry_at(m, at);
         const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        sampi_charge(m, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
+        sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
@@ -21413,7 +21430,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         }
         sampi_drop(m, level);
     }
-    m->work.n = bottom;
+    m->d.work.n = bottom;
 }
 
 /* The tokens that are called by name at the text's place. */
@@ -21436,7 +21453,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->n_now; i++) {
         const sampi_item item = *sampi_item_at(m, i);
-        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
+        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->d.tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
                                                : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
             return true;
     }
@@ -21447,7 +21464,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
-    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
     }
@@ -21476,14 +21493,14 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
-    const int64_t rest = m->budget / 4;
+    const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
-    m->budget -= rest;
+    m->d.budget -= rest;
     sampi_mask_items(m, bits);
-    m->budget = (m->budget > 0 ? m->budget : 0) + rest;
-    if (m->status == SAMP_E_FULL && !m->held.full) {
-        m->status = SAMP_OK;
-        m->work.n = 0;
+    m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
+    if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
+        m->d.status = SAMP_OK;
+        m->d.work.n = 0;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
@@ -21505,7 +21522,7 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
         return SAMP_OK;
     }
     while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
-    return m->status;
+    return m->d.status;
 }
 
 /* ---- src/grammar/accepting.h ---- */
@@ -21561,9 +21578,9 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 /* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    m->work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
-    if (!sampi_vec_add(&m->work, sizeof(int32_t), m->frames.n)) return false;
-    int32_t *todo = (int32_t *)m->work.data, n = 0;
+    m->d.work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
+    int32_t *todo = (int32_t *)m->d.work.data, n = 0;
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
         sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
         if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
@@ -21596,10 +21613,10 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
-    const bool was_full = m->held.full, marked = sampi_mark_frames(m);
-    m->held.full = was_full;
-    int32_t *to = (int32_t *)m->work.data;
-    m->work.n = 0;
+    const bool was_full = m->d.held.full, marked = sampi_mark_frames(m);
+    m->d.held.full = was_full;
+    int32_t *to = (int32_t *)m->d.work.data;
+    m->d.work.n = 0;
     if (!marked) return;
     to[0] = 0;
     for (int32_t i = 1; i < m->frames.n; i++) {
@@ -21630,10 +21647,10 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = &m->held;
+    vec.held = &m->d.held;
     if (from->n == 0) return vec;
     if (!sampi_vec_move(&vec, width, from->n)) {
-        sampi_fault(m, SAMP_E_NOMEM);
+        sampi_fault(&m->d, SAMP_E_NOMEM);
         return vec;
     }
     memcpy(vec.data, from->data, (size_t)from->n * width);
@@ -21659,7 +21676,7 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
 static void sampi_drop_entries(sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->entries.n; i++)
-        sampi_free_block(&m->held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
+        sampi_free_block(&m->d.held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
     sampi_vec_free(&m->entries);
     sampi_vec_free(&m->tokens);
     sampi_vec_free(&m->places);
@@ -21669,11 +21686,11 @@ static void sampi_drop_entries(sampi_matcher *m)
 /* States, of which there are none: the dead one. */
 static void sampi_begin_states(sampi_matcher *m)
 {
-    if (m->memo) memset(m->memo, 0xff, (size_t)m->n_memo * sizeof *m->memo);
-    sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
-    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
+    if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
+    sampi_lex *dead = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *dead, 1);
+    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, m->grammar->bytes.n_classes);
     if (dead) memset(dead, 0, sizeof *dead);
-    if (next) memset(next, 0, (size_t)m->grammar->n_classes * sizeof *next);
+    if (next) memset(next, 0, (size_t)m->grammar->bytes.n_classes * sizeof *next);
 }
 
 /* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
@@ -21688,12 +21705,12 @@ static int sampi_node_parts(int kind)
    own stay in any case. */
 static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
 {
-    const int32_t n = m->tree.nodes.n, own = m->grammar->tree.nodes.n;
+    const int32_t n = m->d.tree.nodes.n, own = m->grammar->tree.nodes.n;
     memset(to, 0, (size_t)n * sizeof *to);
     for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
     for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
     for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
-        const sampi_expr *e = sampi_at(&m->tree, i);
+        const sampi_expr *e = sampi_at(&m->d.tree, i);
         if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
         if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
     }
@@ -21703,7 +21720,7 @@ static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
    new number of node i. */
 static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     const int32_t own = m->grammar->tree.nodes.n;
     int32_t n = own, n_pool = m->grammar->tree.pool.n;
     for (int32_t i = 0; i < t->nodes.n; i++) {
@@ -21729,7 +21746,7 @@ static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
    finds what they need of the states. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     int32_t *to = (int32_t *)t->slots.data;
     sampi_drop_entries(m);
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
@@ -21755,13 +21772,13 @@ static void sampi_trim(sampi_matcher *m)
 {
     sampi_vec_free(&m->seen.slots);
     sampi_vec_free(&m->joined.slots);
-    sampi_vec_free(&m->work);
+    sampi_vec_free(&m->d.work);
     sampi_vec_trim(&m->states, sizeof(sampi_lex));
     sampi_vec_trim(&m->next, sizeof(int32_t));
     sampi_vec_trim(&m->calls, sizeof(sampi_call));
     sampi_vec_trim(&m->classes, sizeof(uint32_t));
-    sampi_vec_trim(&m->tree.nodes, sizeof(sampi_expr));
-    sampi_vec_trim(&m->tree.pool, 1);
+    sampi_vec_trim(&m->d.tree.nodes, sizeof(sampi_expr));
+    sampi_vec_trim(&m->d.tree.pool, 1);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
@@ -21773,13 +21790,13 @@ static void sampi_trim(sampi_matcher *m)
 /* The items of the text's place get their states again, if they have nodes. */
 static void sampi_find_states(sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
         const int32_t state = sampi_item_at(m, i)->state;
         if (state >= 0) continue;
         const int32_t found = sampi_state_of(m, ~state);
-        if (!m->status) sampi_item_at(m, i)->state = found;
+        if (!m->d.status) sampi_item_at(m, i)->state = found;
     }
-    if (!m->status) m->stateless = false;
+    if (!m->d.status) m->stateless = false;
 }
 
 /* The place at the beginning of a text. */
@@ -21788,9 +21805,9 @@ static void sampi_begin_text(sampi_matcher *m)
     m->frames.n = m->live = 1;
     m->edges.n = m->items.n = 0;
     sampi_begin_step(m);
-    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);
-    m->unborn = m->status != SAMP_OK;
+    m->unborn = m->d.status != SAMP_OK;
     m->n_now = m->unborn ? 0 : m->items.n;
     if (!m->unborn) return;
     m->frames.n = 1;
@@ -21800,12 +21817,12 @@ static void sampi_begin_text(sampi_matcher *m)
 /* Go back to between two calls, with as much room as there can be if all of it is wanted. */
 static void sampi_make_room(sampi_matcher *m, bool all)
 {
-    m->status = SAMP_OK;
-    m->held.full = false;
-    m->work.n = 0;
+    m->d.status = SAMP_OK;
+    m->d.held.full = false;
+    m->d.work.n = 0;
     m->items.n = m->n_now;
     if (all) {
-        m->budget -= m->tree.nodes.n / 4 + m->frames.n / 4;
+        m->d.budget -= m->d.tree.nodes.n / 4 + m->frames.n / 4;
         sampi_drop_entries(m);
     }
     if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
@@ -21813,12 +21830,12 @@ static void sampi_make_room(sampi_matcher *m, bool all)
         sampi_sweep_nodes(m);
         sampi_trim(m);
     }
-    if (m->held.bytes > m->held.most) {
-        m->held.full = true;
-        sampi_fault(m, SAMP_E_FULL);
+    if (m->d.held.bytes > m->d.held.most) {
+        m->d.held.full = true;
+        sampi_fault(&m->d, SAMP_E_FULL);
     }
-    if (m->stateless && !m->status) sampi_find_states(m);
-    if (m->unborn && !m->status) sampi_begin_text(m);
+    if (m->stateless && !m->d.status) sampi_find_states(m);
+    if (m->unborn && !m->d.status) sampi_begin_text(m);
 }
 
 /* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
@@ -21827,19 +21844,19 @@ static void sampi_make_room(sampi_matcher *m, bool all)
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
-        const bool all = m->held.bytes > m->held.most;
+        const bool all = m->d.held.bytes > m->d.held.most;
         turn->n = all ? 2 : 1;
-        m->budget = m->max_steps;
+        m->d.budget = m->max_steps;
         sampi_make_room(m, all);
         turn->before = sampi_mark(m);
-        if (!m->status) return true;
+        if (!m->d.status) return true;
     }
-    while (m->status == SAMP_E_FULL && m->held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
+    while (m->d.status == SAMP_E_FULL && m->d.held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
         if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
         sampi_drop(m, turn->before);
         sampi_make_room(m, true);
         turn->before = sampi_mark(m);
-        if (!m->status) return true;
+        if (!m->d.status) return true;
     }
     return false;
 }
@@ -21863,10 +21880,10 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
                              uint8_t *tried, int32_t *slots)
 {
     const sampi_lazy *z = &m->lazy;
-    sampi_vec ways = sampi_vec_like(&m->work);
+    sampi_vec ways = sampi_vec_like(&m->d.work);
     memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
     bool matched = false;
-    for (int32_t at_op = first; !matched && sampi_step(m);) {
+    for (int32_t at_op = first; !matched && sampi_step(&m->d);) {
         const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
         size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
         bool on = !(tried[bit / 8] >> bit % 8 & 1);
@@ -21885,7 +21902,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
             default: on = on && op->kind == SAMPI_OP_SPLIT; break;
         }
         if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
-            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            sampi_way *way = (sampi_way *)sampi_more(&m->d, &ways, sizeof *way, 1);
             if (way) *way = later;
         }
         at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
@@ -21899,7 +21916,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
         if (!on) break;
     }
     sampi_vec_free(&ways);
-    return matched && !m->status;
+    return matched && !m->d.status;
 }
 
 /* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
@@ -21907,14 +21924,14 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->held, n_tried);
-    if (!tried) sampi_fault(m, SAMP_E_NOMEM);
-    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->d.held, n_tried);
+    if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
-        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    sampi_free_block(&m->held, tried, n_tried);
+    sampi_free_block(&m->d.held, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
@@ -21930,15 +21947,15 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
 /* Where the grammar begins in the text of all tokens so far, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
-    sampi_vec text = sampi_vec_like(&m->work);
+    sampi_vec text = sampi_vec_like(&m->d.work);
     size_t n;
-    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+    for (int32_t i = 0; i < m->history.n && !m->d.status; i++) {
         const uint8_t *bytes = sampi_piece(m, i, &n);
-        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        void *room = n ? sampi_more(&m->d, &text, 1, (int32_t)n) : NULL;
         if (room) memcpy(room, bytes, n);
     }
     int32_t start = -1;
-    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->d.status; i++)
         start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
                                 text.n);
     sampi_vec_free(&text);
@@ -21950,12 +21967,12 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
-    for (; i < m->history.n && !m->status; i++, skip = 0) {
+    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
         int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
         if (m->items.n <= first) return false;
         sampi_settle_items(m, first);
     }
-    return !m->status;
+    return !m->d.status;
 }
 
 /* The same from the text's byte `start` on. */
@@ -21995,8 +22012,8 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
-    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
-    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n_items) : NULL;
+    size = m->d.status ? NULL : (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1);
     if (room && !size) m->past.n -= n_items;
     if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
     if (size) *size = n;
@@ -22025,14 +22042,14 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
         to->n_now = sampi_place_size(size[i]);
         to->items -= to->n_now;
     }
-    m->status = SAMP_OK;
+    m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    const size_t most = m->held.most;
-    m->held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
-    if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->held.most = most;
+    const size_t most = m->d.held.most;
+    m->d.held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->d.held.most = most;
     m->items.n = m->n_now;
-    return m->status;
+    return m->d.status;
 }
 
 /* There. A wait begins again, and reads what is left of its text once more. */
@@ -22070,12 +22087,12 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->status) return m->status; /* without the copy there is no way back */
-    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    if (m->d.status) return m->d.status; /* without the copy there is no way back */
+    samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
     for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
-    if (kept && !m->status) {
+    if (kept && !m->d.status) {
         const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
         z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
         if (!z->waiting) {
@@ -22083,8 +22100,8 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
-    if (m->status || !allowed || !stays) {
+    if (!m->d.status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->d.status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;
         sampi_lazy_undo(z, n_live, found);
@@ -22093,7 +22110,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
         if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
     }
     sampi_vec_free(&items);
-    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+    return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }
 
 /* ---- src/grammar/room.h ---- */
@@ -22129,14 +22146,14 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
         sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
-        return m->status;
+        return m->d.status;
     }
     int32_t first = sampi_matcher_try(m, token, 0);
-    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
-    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1) : NULL;
+    if (m->d.status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
         m->history.n -= kept != NULL;
         sampi_drop(m, before);
-        return m->status ? m->status : SAMP_E_RANGE;
+        return m->d.status ? m->d.status : SAMP_E_RANGE;
     }
     *kept = token;
     sampi_settle_items(m, first);
@@ -22149,7 +22166,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     int status = SAMP_OK;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         status = sampi_accept_once(m, token);
-    return m->status ? m->status : status;
+    return m->d.status ? m->d.status : status;
 }
 
 /* Is a token allowed? 1, 0 or a status. */
@@ -22166,7 +22183,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
             allowed = sampi_matcher_try(m, token, 0) < m->items.n;
         sampi_drop(m, before);
     }
-    return m->status ? m->status : allowed;
+    return m->d.status ? m->d.status : allowed;
 }
 
 /* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
@@ -22175,7 +22192,7 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     int status = SAMP_OK;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         status = sampi_accept_waiting(m, token, false);
-    return m->status ? m->status : status;
+    return m->d.status ? m->d.status : status;
 }
 
 /* To the beginning of a text. What has been made stays. */
@@ -22188,16 +22205,16 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->unborn = true;
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
     sampi_matcher_turn(m, &turn);
-    return m->status;
+    return m->d.status;
 }
 
 /* All arrays [n] of a matcher. */
 #define SAMPI_MATCHER_VECS 28
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->work,     &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
+    sampi_vec *all[] = { &m->d.work,   &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
                          &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
                          &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
                          &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
@@ -22213,7 +22230,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(m->rule_frame);
-    SAMP_FREE(m->memo);
+    SAMP_FREE(m->d.memo);
     SAMP_FREE(m->level);
     SAMP_FREE(m->plain);
     SAMP_FREE(m->bits);
@@ -22228,17 +22245,18 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     memset(m, 0, sizeof *m);
     m->index = index;
     m->grammar = grammar;
-    m->held.most = SIZE_MAX;
+    m->d.bytes = &grammar->bytes;
+    m->d.held.most = SIZE_MAX;
     m->max_steps = (int64_t)1 << 24;
-    sampi_hold(&m->held, sizeof *m);
+    sampi_hold(&m->d.held, sizeof *m);
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
-    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->held;
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
     size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)sampi_hold_block(&m->held, (n_rules + 1) * sizeof *m->rule_frame);
-    m->level = (sampi_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)sampi_hold_block(&m->held, (size_t)index->n_mask * 4 + 4);
+    m->rule_frame = (int32_t *)sampi_hold_block(&m->d.held, (n_rules + 1) * sizeof *m->rule_frame);
+    m->level = (sampi_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->plain);
+    m->bits = (uint32_t *)sampi_hold_block(&m->d.held, (size_t)index->n_mask * 4 + 4);
     if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
@@ -22253,8 +22271,8 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     m->lazy = *lazy;
     sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
-        vecs[i]->held = &m->held;
-        sampi_hold(&m->held, vecs[i]->size);
+        vecs[i]->held = &m->d.held;
+        sampi_hold(&m->d.held, vecs[i]->size);
     }
 }
 
@@ -22307,34 +22325,34 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 static void sampi_find_texts(sampi_matcher *m)
 {
     const samp_vocab *vocab = m->index->vocab;
-    const int32_t first = m->work.n;
-    for (sampi_node n = 0; n < m->tree.nodes.n && !m->status; n++) {
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(m, e.a);
+    const int32_t first = m->d.work.n;
+    for (sampi_node n = 0; n < m->d.tree.nodes.n && !m->d.status; n++) {
+        const sampi_expr e = *sampi_at(&m->d.tree, n);
+        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(&m->d, e.a);
     }
-    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->work, sizeof *texts, first);
-    const int32_t n_texts = m->status ? 0 : m->work.n - first;
-    m->work.n = first;
+    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->d.work, sizeof *texts, first);
+    const int32_t n_texts = m->d.status ? 0 : m->d.work.n - first;
+    m->d.work.n = first;
     for (int32_t i = 0; i < n_texts; i++) {
-        sampi_expr *e = sampi_at(&m->tree, texts[i]);
-        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->tree, e->a), (size_t)e->b)
+        sampi_expr *e = sampi_at(&m->d.tree, texts[i]);
+        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->d.tree, e->a), (size_t)e->b)
                                : -1;
     }
     if (vocab->tokenize || n_texts == 0) return;
-    sampi_sort_texts(&m->tree, texts, n_texts);
+    sampi_sort_texts(&m->d.tree, texts, n_texts);
     for (samp_token token = 0; token < vocab->n_vocab; token++) {
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
         while (lo < hi && bytes) { /* the first that is not before it */
             const int32_t middle = lo + (hi - lo) / 2;
-            if (sampi_text_order(&m->tree, texts[middle], bytes, n) < 0)
+            if (sampi_text_order(&m->d.tree, texts[middle], bytes, n) < 0)
                 lo = middle + 1;
             else
                 hi = middle;
         }
-        for (; bytes && lo < n_texts && !sampi_text_order(&m->tree, texts[lo], bytes, n); lo++)
-            if (sampi_at(&m->tree, texts[lo])->c < 0) sampi_at(&m->tree, texts[lo])->c = token;
+        for (; bytes && lo < n_texts && !sampi_text_order(&m->d.tree, texts[lo], bytes, n); lo++)
+            if (sampi_at(&m->d.tree, texts[lo])->c < 0) sampi_at(&m->d.tree, texts[lo])->c = token;
     }
 }
 
@@ -22342,23 +22360,23 @@ static void sampi_find_texts(sampi_matcher *m)
    text's node, where the tree had the rule of that name. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
-    m->tree = sampi_copy_tree(m, &m->grammar->tree);
+    m->d.tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
-    sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
-    if (!m->status) sampi_find_texts(m);
-    sampi_vec_free(&m->work);
-    m->held.most = (size_t)1 << 26;
-    if (m->status) return m->status;
+    sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
+    if (!m->d.status) sampi_find_texts(m);
+    sampi_vec_free(&m->d.work);
+    m->d.held.most = (size_t)1 << 26;
+    if (m->d.status) return m->d.status;
     outermost->rule = outermost->edge = -1;
-    for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
-        const sampi_expr e = *sampi_at(&m->tree, n);
+    for (sampi_node n = 0; n < m->d.tree.nodes.n; n++) {
+        const sampi_expr e = *sampi_at(&m->d.tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        const int32_t token = sampi_at(&m->tree, e.a)->c;
+        const int32_t token = sampi_at(&m->d.tree, e.a)->c;
         if (token < 0) return SAMP_E_RANGE;
         sampi_mix(&m->named, (uint64_t)token);
     }
     const int status = sampi_matcher_reset(m);
-    return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */
+    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
 /* As it is, without its entries: these come back. NULL: no memory. */
@@ -22373,7 +22391,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->stateless = from->stateless;
     m->live = from->live;
     m->mark = from->mark;
-    m->tree = sampi_copy_tree(m, &from->tree);
+    m->d.tree = sampi_copy_tree(m, &from->d.tree);
     m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
     m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
     m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
@@ -22390,8 +22408,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->held.most = from->held.most;
-    if (!m->status) return m;
+    m->d.held.most = from->d.held.most;
+    if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;
 }
@@ -22542,9 +22560,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->held.most = max_bytes;
+    m->d.held.most = max_bytes;
     m->max_steps = max_steps;
-    if ((size_t)m->n_memo * sizeof *m->memo > max_bytes / 16) sampi_memo_free(m);
+    if ((size_t)m->d.n_memo * sizeof *m->d.memo > max_bytes / 16) sampi_memo_free(&m->d);
     return SAMP_OK;
 }
 
@@ -22578,7 +22596,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
         sampi_item item = *sampi_item_at(m, i);
         int32_t flags = sampi_lex_at(m, item.state)->flags;
         if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->status; b++)
+        for (int32_t b = 0; b < 256 && !m->d.status; b++)
             if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
                 if (found >= 0) return -1;
                 found = b;
@@ -22605,7 +22623,7 @@ static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
         if (byte < 0x80) whole = n + 1;
     }
     for (int32_t i = from; i < to; i++)
-        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
             goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
     sampi_drop(m, before);
     return goes_on ? whole : n;
@@ -22620,7 +22638,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     if (status || m->lazy.waiting) return status;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         n = sampi_forced(m, bytes, size);
-    return m->status ? m->status : n;
+    return m->d.status ? m->d.status : n;
 }
 
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
@@ -22756,13 +22774,14 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh) fresh->held.most = m->held.most <= SIZE_MAX / 2 ? 2 * m->held.most : SIZE_MAX; /* arrays grow anew */
+    if (fresh)
+        fresh->d.held.most = m->d.held.most <= SIZE_MAX / 2 ? 2 * m->d.held.most : SIZE_MAX; /* arrays grow anew */
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->held.most = m->held.most;
+    if (fresh) fresh->d.held.most = m->d.held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
@@ -22893,8 +22912,8 @@ typedef struct sampi_schema {
     sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
     sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
-    sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
-    samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
+    sampi_deriver deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
+    sampi_byte_classes bytes;       /* its classes: all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */
@@ -24035,57 +24054,57 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* The part of a matcher that derives needs no more than this: the tree comes later. All of a document's names share its
-   steps, so that no document takes more than a second. */
+/* The deriver, but for its tree, which comes later. All of a document's names share its steps, so that no document
+   takes more than a second. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
-    sampi_matcher *m = &x->deriver;
-    if (m->memo) return true;
-    m->held.most = SIZE_MAX;
-    m->budget = SAMPI_SCHEMA_DERIVED;
+    sampi_deriver *d = &x->deriver;
+    if (d->memo) return true;
+    d->held.most = SIZE_MAX;
+    d->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
-    m->grammar = &x->bytes;
-    return sampi_memo_make(m);
+    d->bytes = &x->bytes;
+    return sampi_memo_make(d);
 }
 
-/* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */
+/* Does a regular node match a TEXT? Byte by byte, by derivatives, in this tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
-    sampi_matcher *m = &x->deriver;
+    sampi_deriver *d = &x->deriver;
     sampi_schema_made(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    m->tree = *x->tree; /* lent: the matcher may make it grow */
+    d->tree = *x->tree; /* lent: the deriver may make it grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
-        node = sampi_derive(m, node, sampi_bytes_at(&m->tree, e.a)[i]);
-    *x->tree = m->tree;
-    sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
+        node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
+    *x->tree = d->tree;
+    sampi_schema_made(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
 /* Does a regular node match any text? Where it would take long, true. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
-    sampi_matcher *m = &x->deriver;
+    sampi_deriver *d = &x->deriver;
     sampi_schema_made(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
+    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
-    m->tree = *x->tree;
-    m->budget = most;
-    bool alive = sampi_alive(m, node);
-    *x->tree = m->tree;
-    m->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - m->budget);
-    if (m->status == SAMP_E_FULL) {
-        m->status = SAMP_OK;
-        m->work.n = 0;
+    d->tree = *x->tree;
+    d->budget = most;
+    bool alive = sampi_alive(d, node);
+    *x->tree = d->tree;
+    d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
+    if (d->status == SAMP_E_FULL) {
+        d->status = SAMP_OK;
+        d->work.n = 0;
         alive = true;
     }
-    sampi_schema_made(x, m->status);
+    sampi_schema_made(x, d->status);
     return alive;
 }
 

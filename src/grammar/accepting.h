@@ -50,9 +50,9 @@ static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
 /* Mark the frames that an item can get back to: their rule is ~rule then. False: no room for that. */
 static bool sampi_mark_frames(sampi_matcher *m)
 {
-    m->work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
-    if (!sampi_vec_add(&m->work, sizeof(int32_t), m->frames.n)) return false;
-    int32_t *todo = (int32_t *)m->work.data, n = 0;
+    m->d.work.n = 0; /* first a stack of frames whose edges are to be followed, then as long as the frames */
+    if (!sampi_vec_add(&m->d.work, sizeof(int32_t), m->frames.n)) return false;
+    int32_t *todo = (int32_t *)m->d.work.data, n = 0;
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
         sampi_frame *frame = sampi_frame_at(m, sampi_held_at(m, i)->frame);
         if (sampi_held_at(m, i)->frame == 0 || frame->rule < 0) continue;
@@ -85,10 +85,10 @@ static void sampi_claim_edges(sampi_matcher *m, int32_t frame, int32_t first)
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t kept = 1, n_edges = 0;
-    const bool was_full = m->held.full, marked = sampi_mark_frames(m);
-    m->held.full = was_full;
-    int32_t *to = (int32_t *)m->work.data;
-    m->work.n = 0;
+    const bool was_full = m->d.held.full, marked = sampi_mark_frames(m);
+    m->d.held.full = was_full;
+    int32_t *to = (int32_t *)m->d.work.data;
+    m->d.work.n = 0;
     if (!marked) return;
     to[0] = 0;
     for (int32_t i = 1; i < m->frames.n; i++) {
@@ -119,10 +119,10 @@ static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t 
 {
     sampi_vec vec;
     memset(&vec, 0, sizeof vec);
-    vec.held = &m->held;
+    vec.held = &m->d.held;
     if (from->n == 0) return vec;
     if (!sampi_vec_move(&vec, width, from->n)) {
-        sampi_fault(m, SAMP_E_NOMEM);
+        sampi_fault(&m->d, SAMP_E_NOMEM);
         return vec;
     }
     memcpy(vec.data, from->data, (size_t)from->n * width);
@@ -148,7 +148,7 @@ static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
 static void sampi_drop_entries(sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->entries.n; i++)
-        sampi_free_block(&m->held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
+        sampi_free_block(&m->d.held, sampi_entry_at(m, i)->bits, m->index->n_mask * (size_t)4);
     sampi_vec_free(&m->entries);
     sampi_vec_free(&m->tokens);
     sampi_vec_free(&m->places);
@@ -158,11 +158,11 @@ static void sampi_drop_entries(sampi_matcher *m)
 /* States, of which there are none: the dead one. */
 static void sampi_begin_states(sampi_matcher *m)
 {
-    if (m->memo) memset(m->memo, 0xff, (size_t)m->n_memo * sizeof *m->memo);
-    sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
-    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
+    if (m->d.memo) memset(m->d.memo, 0xff, (size_t)m->d.n_memo * sizeof *m->d.memo);
+    sampi_lex *dead = (sampi_lex *)sampi_more(&m->d, &m->states, sizeof *dead, 1);
+    int32_t *next = (int32_t *)sampi_more(&m->d, &m->next, sizeof *next, m->grammar->bytes.n_classes);
     if (dead) memset(dead, 0, sizeof *dead);
-    if (next) memset(next, 0, (size_t)m->grammar->n_classes * sizeof *next);
+    if (next) memset(next, 0, (size_t)m->grammar->bytes.n_classes * sizeof *next);
 }
 
 /* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
@@ -177,12 +177,12 @@ static int sampi_node_parts(int kind)
    own stay in any case. */
 static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
 {
-    const int32_t n = m->tree.nodes.n, own = m->grammar->tree.nodes.n;
+    const int32_t n = m->d.tree.nodes.n, own = m->grammar->tree.nodes.n;
     memset(to, 0, (size_t)n * sizeof *to);
     for (int32_t i = 0; i < sampi_n_held(m); i++) to[~sampi_held_at(m, i)->state] = 1;
     for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
     for (int32_t i = n - 1; i >= own; i--) { /* parts come before what they are part of */
-        const sampi_expr *e = sampi_at(&m->tree, i);
+        const sampi_expr *e = sampi_at(&m->d.tree, i);
         if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
         if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
     }
@@ -192,7 +192,7 @@ static void sampi_mark_nodes(sampi_matcher *m, int32_t *to)
    new number of node i. */
 static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     const int32_t own = m->grammar->tree.nodes.n;
     int32_t n = own, n_pool = m->grammar->tree.pool.n;
     for (int32_t i = 0; i < t->nodes.n; i++) {
@@ -218,7 +218,7 @@ static void sampi_move_nodes(sampi_matcher *m, int32_t *to)
    finds what they need of the states. */
 static void sampi_sweep_nodes(sampi_matcher *m)
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     int32_t *to = (int32_t *)t->slots.data;
     sampi_drop_entries(m);
     for (int32_t i = 0; i < sampi_n_held(m); i++) {
@@ -244,13 +244,13 @@ static void sampi_trim(sampi_matcher *m)
 {
     sampi_vec_free(&m->seen.slots);
     sampi_vec_free(&m->joined.slots);
-    sampi_vec_free(&m->work);
+    sampi_vec_free(&m->d.work);
     sampi_vec_trim(&m->states, sizeof(sampi_lex));
     sampi_vec_trim(&m->next, sizeof(int32_t));
     sampi_vec_trim(&m->calls, sizeof(sampi_call));
     sampi_vec_trim(&m->classes, sizeof(uint32_t));
-    sampi_vec_trim(&m->tree.nodes, sizeof(sampi_expr));
-    sampi_vec_trim(&m->tree.pool, 1);
+    sampi_vec_trim(&m->d.tree.nodes, sizeof(sampi_expr));
+    sampi_vec_trim(&m->d.tree.pool, 1);
     sampi_vec_trim(&m->frames, sizeof(sampi_frame));
     sampi_vec_trim(&m->edges, sizeof(sampi_edge));
     sampi_vec_trim(&m->past, sizeof(sampi_item));
@@ -262,13 +262,13 @@ static void sampi_trim(sampi_matcher *m)
 /* The items of the text's place get their states again, if they have nodes. */
 static void sampi_find_states(sampi_matcher *m)
 {
-    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
         const int32_t state = sampi_item_at(m, i)->state;
         if (state >= 0) continue;
         const int32_t found = sampi_state_of(m, ~state);
-        if (!m->status) sampi_item_at(m, i)->state = found;
+        if (!m->d.status) sampi_item_at(m, i)->state = found;
     }
-    if (!m->status) m->stateless = false;
+    if (!m->d.status) m->stateless = false;
 }
 
 /* The place at the beginning of a text. */
@@ -277,9 +277,9 @@ static void sampi_begin_text(sampi_matcher *m)
     m->frames.n = m->live = 1;
     m->edges.n = m->items.n = 0;
     sampi_begin_step(m);
-    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->d.tree, m->grammar->root)->body), 0);
     sampi_close(m, 0);
-    m->unborn = m->status != SAMP_OK;
+    m->unborn = m->d.status != SAMP_OK;
     m->n_now = m->unborn ? 0 : m->items.n;
     if (!m->unborn) return;
     m->frames.n = 1;
@@ -289,12 +289,12 @@ static void sampi_begin_text(sampi_matcher *m)
 /* Go back to between two calls, with as much room as there can be if all of it is wanted. */
 static void sampi_make_room(sampi_matcher *m, bool all)
 {
-    m->status = SAMP_OK;
-    m->held.full = false;
-    m->work.n = 0;
+    m->d.status = SAMP_OK;
+    m->d.held.full = false;
+    m->d.work.n = 0;
     m->items.n = m->n_now;
     if (all) {
-        m->budget -= m->tree.nodes.n / 4 + m->frames.n / 4;
+        m->d.budget -= m->d.tree.nodes.n / 4 + m->frames.n / 4;
         sampi_drop_entries(m);
     }
     if (all || m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
@@ -302,12 +302,12 @@ static void sampi_make_room(sampi_matcher *m, bool all)
         sampi_sweep_nodes(m);
         sampi_trim(m);
     }
-    if (m->held.bytes > m->held.most) {
-        m->held.full = true;
-        sampi_fault(m, SAMP_E_FULL);
+    if (m->d.held.bytes > m->d.held.most) {
+        m->d.held.full = true;
+        sampi_fault(&m->d, SAMP_E_FULL);
     }
-    if (m->stateless && !m->status) sampi_find_states(m);
-    if (m->unborn && !m->status) sampi_begin_text(m);
+    if (m->stateless && !m->d.status) sampi_find_states(m);
+    if (m->unborn && !m->d.status) sampi_begin_text(m);
 }
 
 /* Is the call to do its work (again)? It is the first time; and once more if there was no room: then all that can be
@@ -316,19 +316,19 @@ static void sampi_make_room(sampi_matcher *m, bool all)
 static bool sampi_matcher_turn(sampi_matcher *m, sampi_turn *turn)
 {
     if (turn->n == 0) {
-        const bool all = m->held.bytes > m->held.most;
+        const bool all = m->d.held.bytes > m->d.held.most;
         turn->n = all ? 2 : 1;
-        m->budget = m->max_steps;
+        m->d.budget = m->max_steps;
         sampi_make_room(m, all);
         turn->before = sampi_mark(m);
-        if (!m->status) return true;
+        if (!m->d.status) return true;
     }
-    while (m->status == SAMP_E_FULL && m->held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
+    while (m->d.status == SAMP_E_FULL && m->d.held.full && turn->n <= (m->past_n.n ? 2 : 1)) {
         if (turn->n++ == 2) m->past.n = m->past_n.n = 0;
         sampi_drop(m, turn->before);
         sampi_make_room(m, true);
         turn->before = sampi_mark(m);
-        if (!m->status) return true;
+        if (!m->d.status) return true;
     }
     return false;
 }

@@ -1,49 +1,111 @@
 /* ---- derivatives: what may follow a byte ----
-   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
-   the reader of schemas uses it too (sampi_schema_matches). */
+   A node of a tree and a byte come in; the node of what may stand behind that byte goes out, in the same tree. The
+   deriver is what this takes: a tree that grows, a stack, a memo, and limits on memory and steps. A matcher has one
+   (matcher.h), and so has the reader of schemas (schema/formats.h).
 
-static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
-static void sampi_work_push(sampi_matcher *m, sampi_node n)
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
+   the same node, and the states stay few. */
+
+/* A derivative that is remembered. */
+typedef struct sampi_memo {
+    sampi_node node, result;
+    int32_t byte;
+} sampi_memo;
+
+#ifndef SAMPI_MEMO      /* tests have fewer */
+#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
+#endif
+
+typedef struct sampi_deriver {
+    sampi_tree tree;
+    const sampi_byte_classes *bytes; /* those that the tree does not tell apart */
+    sampi_vec work;                  /* sampi_node: a stack, of sampi_derive and others */
+    sampi_memo *memo;                /* [n_memo] made when it is needed */
+    int32_t n_memo;
+    int status;      /* what went wrong in the call under way */
+    int64_t budget;  /* steps that it may still take, */
+    int64_t charged; /* and those of all that it took that were charged for work without steps of its own */
+    sampi_held held; /* of its owner too: all that is a matcher's own, but for the sampler */
+} sampi_deriver;
+
+/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+static void sampi_fault(sampi_deriver *d, int status)
 {
-    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
+    if (!d->status) d->status = status == SAMP_E_NOMEM && d->held.full ? (int)SAMP_E_FULL : status;
+}
+/* Work that is no loop of steps costs some of them too: as many as take about as long. */
+static void sampi_charge(sampi_deriver *d, int32_t steps)
+{
+    d->budget -= steps;
+    d->charged += steps;
+}
+
+/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
+static sampi_node sampi_sound(sampi_deriver *d, sampi_node n)
+{
+    const int32_t nodes = d->tree.nodes.n;
+    sampi_charge(d, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
+    if (n >= 0) return n;
+    sampi_fault(d, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    return SAMPI_NEVER;
+}
+static void *sampi_more(sampi_deriver *d, sampi_vec *vec, size_t width, int32_t n)
+{
+    const int32_t cap = vec->cap;
+    void *room = sampi_vec_add(vec, width, n);
+    if (vec->cap != cap) sampi_charge(d, (int32_t)(vec->size / 128));
+    if (!room) sampi_fault(d, SAMP_E_NOMEM);
+    return room;
+}
+
+/* One step of work; false if there have been too many. */
+static bool sampi_step(sampi_deriver *d)
+{
+    if (--d->budget < 0) sampi_fault(d, SAMP_E_FULL);
+    return !d->status;
+}
+
+static sampi_node sampi_work_pop(sampi_deriver *d) { return ((sampi_node *)d->work.data)[--d->work.n]; }
+static void sampi_work_push(sampi_deriver *d, sampi_node n)
+{
+    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 1);
     if (at) *at = n;
 }
 /* Both, or neither. */
-static void sampi_work_push_pair(sampi_matcher *m, sampi_node a, sampi_node b)
+static void sampi_work_push_pair(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 2);
+    sampi_node *at = (sampi_node *)sampi_more(d, &d->work, sizeof *at, 2);
     if (!at) return;
     at[0] = a;
     at[1] = b;
 }
 
 /* Rules that are not called stand for their bodies. */
-static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
+static sampi_node sampi_through(const sampi_deriver *d, sampi_node n)
 {
-    while (sampi_is_inline(&m->tree, sampi_at(&m->tree, n)))
-        n = sampi_rule_at(&m->tree, sampi_at(&m->tree, n)->a)->body;
+    while (sampi_is_inline(&d->tree, sampi_at(&d->tree, n)))
+        n = sampi_rule_at(&d->tree, sampi_at(&d->tree, n)->a)->body;
     return n;
 }
 
 /* a, then b, leaning to the right however a leans. */
-static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
+static sampi_node sampi_join(sampi_deriver *d, sampi_node a, sampi_node b)
 {
-    if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
-    int32_t first = m->work.n;
-    sampi_work_push(m, a);
-    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
-        sampi_node n = sampi_work_pop(m);
-        const sampi_expr *e = sampi_at(&m->tree, n);
+    if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(d, sampi_tree_seq(&d->tree, a, b));
+    int32_t first = d->work.n;
+    sampi_work_push(d, a);
+    while (d->work.n > first && sampi_step(d)) { /* the last leaf comes first */
+        sampi_node n = sampi_work_pop(d);
+        const sampi_expr *e = sampi_at(&d->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
             sampi_node left = e->a, right = e->b;
-            sampi_work_push(m, left);
-            sampi_work_push(m, right);
+            sampi_work_push(d, left);
+            sampi_work_push(d, right);
         } else {
-            b = sampi_sound(m, sampi_tree_seq(&m->tree, n, b));
+            b = sampi_sound(d, sampi_tree_seq(&d->tree, n, b));
         }
     }
-    m->work.n = first;
+    d->work.n = first;
     return b;
 }
 
@@ -59,40 +121,40 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 }
 
 /* The alternatives on the stack from `first` on as one node; they are used up. */
-static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
+static sampi_node sampi_unite(sampi_deriver *d, int32_t first)
 {
-    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
-    int32_t count = m->work.n - first;
-    m->work.n = first;
-    if (m->status) return SAMPI_NEVER;
-    sampi_charge(m, count);
+    sampi_node *n = (sampi_node *)sampi_vec_at(&d->work, sizeof *n, first), all = SAMPI_NEVER;
+    int32_t count = d->work.n - first;
+    d->work.n = first;
+    if (d->status) return SAMPI_NEVER;
+    sampi_charge(d, count);
     sampi_sort_nodes(n, count);
     for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
-        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(d, sampi_tree_alt(&d->tree, n[i], all));
     return all;
 }
 
 /* Push a node's alternatives. */
-static void sampi_offer(sampi_matcher *m, sampi_node n)
+static void sampi_offer(sampi_deriver *d, sampi_node n)
 {
-    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(m); n = sampi_at(&m->tree, n)->b)
-        sampi_work_push(m, sampi_at(&m->tree, n)->a);
-    if (n != SAMPI_NEVER) sampi_work_push(m, n);
+    for (; sampi_at(&d->tree, n)->kind == SAMPI_NODE_ALT && sampi_step(d); n = sampi_at(&d->tree, n)->b)
+        sampi_work_push(d, sampi_at(&d->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_work_push(d, n);
 }
 
 /* `seen` with one more member of a list of n. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
+static sampi_node sampi_seen_with(sampi_deriver *d, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t at = m->tree.pool.n, status;
+    int32_t at = d->tree.pool.n, status;
     size_t n_bytes = (size_t)(n + 7) / 8;
-    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
-    if (!bytes) return sampi_sound(m, status);
+    uint8_t *bytes = sampi_tree_pool_room(&d->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(d, status);
     if (seen == SAMPI_EMPTY)
         memset(bytes, 0, n_bytes);
     else
-        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+        memcpy(bytes, sampi_bytes_at(&d->tree, sampi_at(&d->tree, seen)->a), n_bytes);
     bytes[member / 8] |= (uint8_t)(1u << member % 8);
-    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
+    return sampi_sound(d, sampi_tree_pool_end(&d->tree, SAMPI_NODE_SEEN, at));
 }
 
 /* Of a witness: is its slot open, its kind free, and may all other slots still get theirs? */
@@ -127,56 +189,56 @@ static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *
 
 /* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
    member. */
-static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
+static sampi_node sampi_list_more(sampi_deriver *d, sampi_node n)
 {
-    const sampi_expr e = *sampi_at(&m->tree, n);
+    const sampi_expr e = *sampi_at(&d->tree, n);
     if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
-    const sampi_opening p = sampi_opening_of(&m->tree, &e);
-    sampi_charge(m, p.list.n / 4);
-    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
-        if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
-            return sampi_join(m, p.list.separator,
-                              sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+    const sampi_opening p = sampi_opening_of(&d->tree, &e);
+    sampi_charge(d, p.list.n / 4);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(d); i++)
+        if (sampi_opening_takes(&d->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join(d, p.list.separator,
+                              sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
     return SAMPI_NEVER;
 }
 
 /* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
    longer matters. */
-static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
+static sampi_node sampi_list_behind(sampi_deriver *d, sampi_node then, int32_t i)
 {
-    const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
-    const sampi_expr seq = *sampi_at(&m->tree, then), e = alone ? seq : *sampi_at(&m->tree, seq.a);
-    const sampi_list list = *((const sampi_list *)m->tree.lists.data + e.a);
+    const bool alone = sampi_at(&d->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_at(&d->tree, then), e = alone ? seq : *sampi_at(&d->tree, seq.a);
+    const sampi_list list = *((const sampi_list *)d->tree.lists.data + e.a);
     int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
-    sampi_node seen = i < list.n ? sampi_seen_with(m, e.b, list.n, i) : e.b;
+    sampi_node seen = i < list.n ? sampi_seen_with(d, e.b, list.n, i) : e.b;
     sampi_node behind = sampi_sound(
-        m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
-    return alone ? behind : sampi_join(m, behind, seq.b);
+        d, sampi_tree_node(&d->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
+    return alone ? behind : sampi_join(d, behind, seq.b);
 }
 
 /* What is left of a repetition after one of its turns. */
-static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
+static sampi_node sampi_repeat_rest(sampi_deriver *d, const sampi_expr *e)
 {
-    bool empty = sampi_at(&m->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    bool empty = sampi_at(&d->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
     int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
-    return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+    return sampi_sound(d, sampi_tree_repeat(&d->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
 /* What a sequence begins with. */
-static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+static sampi_node sampi_front(const sampi_deriver *d, sampi_node n)
 {
-    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    for (n = sampi_through(d, n); sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(d, sampi_at(&d->tree, n)->a);
     return n;
 }
 
 /* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
-static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
+static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    n = sampi_front(m, n);
-    const sampi_expr *e = sampi_at(&m->tree, n);
-    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
-    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
+    n = sampi_front(d, n);
+    const sampi_expr *e = sampi_at(&d->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&d->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
 /* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
@@ -187,33 +249,33 @@ typedef struct sampi_deriving {
 } sampi_deriving;
 
 /* Push alternatives, up to a part whose derivative is needed: that part, or -1, there is none. */
-static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte)
+static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byte)
 {
-    while (d->now >= 0 && sampi_step(m) && !sampi_refuses(m, d->now, byte)) {
-        const sampi_node n = sampi_through(m, d->now);
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        d->now = n;
+    while (it->now >= 0 && sampi_step(d) && !sampi_refuses(d, it->now, byte)) {
+        const sampi_node n = sampi_through(d, it->now);
+        const sampi_expr e = *sampi_at(&d->tree, n);
+        it->now = n;
         switch (e.kind) {
             case SAMPI_NODE_TEXT: /* and it begins with the byte */
-                sampi_offer(m, e.b == 1
+                sampi_offer(d, e.b == 1
                                    ? SAMPI_EMPTY
-                                   : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
+                                   : sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_TEXT, e.a + 1, e.b - 1, 0)));
                 return -1;
-            case SAMPI_NODE_SET: sampi_offer(m, SAMPI_EMPTY); return -1; /* and has the byte */
+            case SAMPI_NODE_SET: sampi_offer(d, SAMPI_EMPTY); return -1; /* and has the byte */
             case SAMPI_NODE_SEQ: {
-                sampi_node a = sampi_through(m, e.a);
-                if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return a;
-                d->now = sampi_join(m, a, e.b);
+                sampi_node a = sampi_through(d, e.a);
+                if (sampi_at(&d->tree, a)->kind != SAMPI_NODE_SEQ) return a;
+                it->now = sampi_join(d, a, e.b);
                 continue;
             }
             case SAMPI_NODE_ALT:
-                if (!sampi_refuses(m, e.a, byte)) return e.a;
-                d->now = e.b;
+                if (!sampi_refuses(d, e.a, byte)) return e.a;
+                it->now = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
-            case SAMPI_NODE_MEMBERS: d->now = sampi_list_more(m, n); continue; /* members are called */
+            case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
             default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
     }
@@ -221,97 +283,97 @@ static sampi_node sampi_follow(sampi_matcher *m, sampi_deriving *d, int32_t byte
 }
 
 /* The derivative of the part that sampi_follow stopped at is there: one more such part, or -1. */
-static sampi_node sampi_followed(sampi_matcher *m, sampi_deriving *d, sampi_node part)
+static sampi_node sampi_followed(sampi_deriver *d, sampi_deriving *it, sampi_node part)
 {
-    const sampi_node n = d->now;
-    const sampi_expr e = *sampi_at(&m->tree, n);
-    d->now = -1;
+    const sampi_node n = it->now;
+    const sampi_expr e = *sampi_at(&d->tree, n);
+    it->now = -1;
     switch (e.kind) {
         case SAMPI_NODE_SEQ:
-            sampi_offer(m, sampi_join(m, part, e.b));
-            if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) d->now = e.b;
+            sampi_offer(d, sampi_join(d, part, e.b));
+            if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) it->now = e.b;
             return -1;
         case SAMPI_NODE_ALT:
-            sampi_offer(m, part);
-            d->now = e.b;
+            sampi_offer(d, part);
+            it->now = e.b;
             return -1;
-        case SAMPI_NODE_REPEAT: sampi_offer(m, sampi_join(m, part, sampi_repeat_rest(m, &e))); return -1;
+        case SAMPI_NODE_REPEAT: sampi_offer(d, sampi_join(d, part, sampi_repeat_rest(d, &e))); return -1;
         case SAMPI_NODE_NOT:
-            sampi_offer(m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, part, 0, 0)));
+            sampi_offer(d, sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_NOT, part, 0, 0)));
             return -1;
         default: /* AND */
-            if (d->left >= 0) {
-                sampi_offer(m, sampi_sound(m, sampi_tree_and(&m->tree, d->left, part)));
+            if (it->left >= 0) {
+                sampi_offer(d, sampi_sound(d, sampi_tree_and(&d->tree, it->left, part)));
             } else if (part != SAMPI_NEVER) {
-                d->left = part;
-                d->now = n;
+                it->left = part;
+                it->now = n;
                 return e.b;
             }
             return -1;
     }
 }
 
-static sampi_memo *sampi_memo_of(const sampi_matcher *m, sampi_node n, int32_t byte)
+static sampi_memo *sampi_memo_of(const sampi_deriver *d, sampi_node n, int32_t byte)
 {
-    return &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)m->n_memo - 1)];
+    return &d->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & ((uint32_t)d->n_memo - 1)];
 }
 
 /* An empty memo: as much as there is room for in a small part of what may be held. */
-static bool sampi_memo_make(sampi_matcher *m)
+static bool sampi_memo_make(sampi_deriver *d)
 {
     int32_t n = SAMPI_MEMO;
-    while (n > 64 && (size_t)n * sizeof *m->memo > m->held.most / 16) n /= 2;
-    m->memo = (sampi_memo *)sampi_hold_block(&m->held, (size_t)n * sizeof *m->memo);
-    if (!m->memo) {
-        sampi_fault(m, SAMP_E_NOMEM);
+    while (n > 64 && (size_t)n * sizeof *d->memo > d->held.most / 16) n /= 2;
+    d->memo = (sampi_memo *)sampi_hold_block(&d->held, (size_t)n * sizeof *d->memo);
+    if (!d->memo) {
+        sampi_fault(d, SAMP_E_NOMEM);
         return false;
     }
-    memset(m->memo, 0xff, (size_t)n * sizeof *m->memo);
-    m->n_memo = n;
+    memset(d->memo, 0xff, (size_t)n * sizeof *d->memo);
+    d->n_memo = n;
     return true;
 }
-static void sampi_memo_free(sampi_matcher *m)
+static void sampi_memo_free(sampi_deriver *d)
 {
-    sampi_free_block(&m->held, m->memo, (size_t)m->n_memo * sizeof *m->memo);
-    m->memo = NULL;
+    sampi_free_block(&d->held, d->memo, (size_t)d->n_memo * sizeof *d->memo);
+    d->memo = NULL;
 }
 
 /* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
    another one twice, and so on, would take forever. Derivatives that wait for one of their parts lie on the stack,
    below the alternatives of that part. */
-static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
+static sampi_node sampi_derive(sampi_deriver *d, sampi_node n, int32_t byte)
 {
     enum { SIZE = sizeof(sampi_deriving) / sizeof(sampi_node) };
-    const int32_t bottom = m->work.n;
-    sampi_deriving d = { -1, -1, -1, bottom };
+    const int32_t bottom = d->work.n;
+    sampi_deriving it = { -1, -1, -1, bottom };
     int32_t depth = 0;
-    if (!m->memo && !sampi_memo_make(m)) return SAMPI_NEVER;
+    if (!d->memo && !sampi_memo_make(d)) return SAMPI_NEVER;
     for (;;) { /* n is to be derived: for d, if that has begun */
-        const sampi_memo *memo = sampi_memo_of(m, n, byte);
+        const sampi_memo *memo = sampi_memo_of(d, n, byte);
         sampi_node result = memo->node == n && memo->byte == byte ? memo->result : -1;
         if (result < 0) {
-            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(m, &m->work, sizeof(sampi_node), SIZE)
+            sampi_deriving *room = depth++ ? (sampi_deriving *)sampi_more(d, &d->work, sizeof(sampi_node), SIZE)
                                            : NULL;
-            if (room) *room = d;
-            d.whole = d.now = n;
-            d.left = -1;
-            d.first = m->work.n;
+            if (room) *room = it;
+            it.whole = it.now = n;
+            it.left = -1;
+            it.first = d->work.n;
         }
         for (n = -1; n < 0;) {
             if (depth == 0) return result;
-            if (result >= 0) n = sampi_followed(m, &d, result);
-            if (n < 0) n = sampi_follow(m, &d, byte);
-            if (n >= 0 && !m->status) break;
-            result = sampi_unite(m, d.first);
-            if (m->status) {
-                m->work.n = bottom;
+            if (result >= 0) n = sampi_followed(d, &it, result);
+            if (n < 0) n = sampi_follow(d, &it, byte);
+            if (n >= 0 && !d->status) break;
+            result = sampi_unite(d, it.first);
+            if (d->status) {
+                d->work.n = bottom;
                 return SAMPI_NEVER;
             }
-            sampi_memo *made = sampi_memo_of(m, d.whole, byte);
-            made->node = d.whole;
+            sampi_memo *made = sampi_memo_of(d, it.whole, byte);
+            made->node = it.whole;
             made->byte = byte;
             made->result = result;
-            if (--depth) d = *(const sampi_deriving *)sampi_vec_at(&m->work, sizeof(sampi_node), m->work.n -= SIZE);
+            if (--depth) it = *(const sampi_deriving *)sampi_vec_at(&d->work, sizeof(sampi_node), d->work.n -= SIZE);
         }
     }
 }
@@ -372,62 +434,62 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
    a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
 
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
-static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
 {
-    const int32_t bottom = m->work.n;
-    sampi_work_push(m, n);
-    while (m->work.n > bottom && --kinds->left >= 0 && sampi_step(m)) {
-        n = sampi_through(m, sampi_work_pop(m));
-        const sampi_expr e = *sampi_at(&m->tree, n);
+    const int32_t bottom = d->work.n;
+    sampi_work_push(d, n);
+    while (d->work.n > bottom && --kinds->left >= 0 && sampi_step(d)) {
+        n = sampi_through(d, sampi_work_pop(d));
+        const sampi_expr e = *sampi_at(&d->tree, n);
         switch (e.kind) {
             case SAMPI_NODE_TEXT:
-                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
+                sampi_split_byte(kinds, d->bytes->byte_of[d->bytes->class_of[*sampi_bytes_at(&d->tree, e.a)]]);
                 break;
             case SAMPI_NODE_SET:
                 if (kinds->done[e.a / 32 % 32] == e.a) break;
                 kinds->done[e.a / 32 % 32] = e.a;
-                sampi_charge(m, kinds->n / 4);
-                sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a));
+                sampi_charge(d, kinds->n / 4);
+                sampi_split_kinds(kinds, sampi_bytes_at(&d->tree, e.a));
                 break;
             case SAMPI_NODE_SEQ:
-                if (sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, e.b);
-                sampi_work_push(m, e.a);
+                if (sampi_at(&d->tree, sampi_through(d, e.a))->known & SAMPI_KNOWN_EMPTY) sampi_work_push(d, e.b);
+                sampi_work_push(d, e.a);
                 break;
             case SAMPI_NODE_ALT:
             case SAMPI_NODE_AND:
-                sampi_work_push(m, e.b);
-                sampi_work_push(m, e.a);
+                sampi_work_push(d, e.b);
+                sampi_work_push(d, e.a);
                 break;
             case SAMPI_NODE_REPEAT:
-            case SAMPI_NODE_NOT: sampi_work_push(m, e.a); break;
-            case SAMPI_NODE_MEMBERS: sampi_work_push(m, sampi_list_more(m, n)); break;
+            case SAMPI_NODE_NOT: sampi_work_push(d, e.a); break;
+            case SAMPI_NODE_MEMBERS: sampi_work_push(d, sampi_list_more(d, n)); break;
             default: break; /* no byte of its own */
         }
     }
-    m->work.n = bottom;
+    d->work.n = bottom;
 }
 
 /* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
    that takes too long to look through. */
-static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
+static void sampi_kinds_of(sampi_deriver *d, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
-    const samp_grammar *g = m->grammar;
+    const sampi_byte_classes *bytes = d->bytes;
     sampi_kinds kinds;
-    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = g->firsts[i];
+    for (int32_t i = 0; i < 32; i++) kinds.set[0][i] = bytes->firsts[i];
     memset(kinds.alone, 0, sizeof kinds.alone);
     memset(kinds.done, 0xff, sizeof kinds.done);
     kinds.n = 1;
     kinds.left = PATIENCE;
-    sampi_find_kinds(m, n, &kinds);
-    sampi_charge(m, (g->n_classes + kinds.n) / 4);
-    for (int32_t c = 0; c < g->n_classes; c++) first[c] = (uint8_t)c;
+    sampi_find_kinds(d, n, &kinds);
+    sampi_charge(d, (bytes->n_classes + kinds.n) / 4);
+    for (int32_t c = 0; c < bytes->n_classes; c++) first[c] = (uint8_t)c;
     for (int32_t k = 0; k < kinds.n && kinds.left >= 0; k++) {
         static const uint8_t place[8] = { 0, 1, 2, 4, 7, 3, 6, 5 }; /* of a bit in a byte, by 0x17 times it */
         int32_t found = -1;
         for (uint32_t i = 0; i < 32; i++)
             for (uint32_t bits = kinds.set[k][i]; bits; bits &= bits - 1) {
-                const int32_t c = g->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
+                const int32_t c = bytes->class_of[8 * i + place[(bits & (0u - bits)) * 0x17 >> 5 & 7]];
                 if (found < 0) found = c;
                 first[c] = (uint8_t)found;
             }
@@ -436,78 +498,78 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
 
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
    the way to it is alive, and if there is none, all that were looked at are dead. */
-static bool sampi_search(sampi_matcher *m, sampi_node start)
+static bool sampi_search(sampi_deriver *d, sampi_node start)
 {
-    int32_t first = m->work.n;
+    int32_t first = d->work.n;
     bool found = false;
-    sampi_work_push_pair(m, start, -1);
-    if (m->status) return false;
-    sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
-    for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
-        sampi_node n = ((sampi_node *)m->work.data)[at];
+    sampi_work_push_pair(d, start, -1);
+    if (d->status) return false;
+    sampi_at(&d->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    for (int32_t at = first; at < d->work.n && !found && !d->status; at += 2) {
+        sampi_node n = ((sampi_node *)d->work.data)[at];
         uint8_t kinds[256];
-        sampi_kinds_of(m, n, kinds);
-        for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+        sampi_kinds_of(d, n, kinds);
+        for (int32_t c = 0; c < d->bytes->n_classes && !found && !d->status; c++) {
             if (kinds[c] != c) continue;
-            sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
-            uint8_t known = sampi_at(&m->tree, d)->known;
+            sampi_node next = sampi_derive(d, n, d->bytes->byte_of[c]);
+            uint8_t known = sampi_at(&d->tree, next)->known;
             if (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED)) continue;
             found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
-            sampi_work_push_pair(m, d, at);
-            if (m->status) break;
-            sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
+            sampi_work_push_pair(d, next, at);
+            if (d->status) break;
+            sampi_at(&d->tree, next)->known |= SAMPI_KNOWN_QUEUED;
         }
     }
-    if (found && !m->status) /* the last one, and those it was reached by */
-        for (int32_t at = m->work.n - 2; at >= first;) {
-            const sampi_node *pair = (const sampi_node *)m->work.data + at;
-            sampi_at(&m->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+    if (found && !d->status) /* the last one, and those it was reached by */
+        for (int32_t at = d->work.n - 2; at >= first;) {
+            const sampi_node *pair = (const sampi_node *)d->work.data + at;
+            sampi_at(&d->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
             at = pair[1];
         }
-    for (int32_t at = first; at < m->work.n; at += 2) {
-        sampi_expr *e = sampi_at(&m->tree, ((sampi_node *)m->work.data)[at]);
+    for (int32_t at = first; at < d->work.n; at += 2) {
+        sampi_expr *e = sampi_at(&d->tree, ((sampi_node *)d->work.data)[at]);
         e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
-        if (!found && !m->status) e->known |= SAMPI_KNOWN_DEAD;
+        if (!found && !d->status) e->known |= SAMPI_KNOWN_DEAD;
     }
-    m->work.n = first;
+    d->work.n = first;
     return found;
 }
 
 /* Can n match at all? With an AND in it that is looked for. On the stack lie the second parts of sequences, which must
    match too, and of alternatives, which match if the first one can't, each below its kind. */
-static bool sampi_alive(sampi_matcher *m, sampi_node n)
+static bool sampi_alive(sampi_deriver *d, sampi_node n)
 {
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = d->work.n;
     for (;;) {
         bool alive = false;
-        sampi_charge(m, 1);
-        n = sampi_through(m, n);
-        const sampi_expr e = *sampi_at(&m->tree, n);
+        sampi_charge(d, 1);
+        n = sampi_through(d, n);
+        const sampi_expr e = *sampi_at(&d->tree, n);
         if (e.known & SAMPI_KNOWN_DEAD) {
             alive = false;
         } else if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) {
             alive = true;
         } else if (e.kind == SAMPI_NODE_SEQ || e.kind == SAMPI_NODE_ALT) {
-            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(m, e.a) : e.a;
-            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ) {
-                n = sampi_join(m, n, e.b);
+            n = e.kind == SAMPI_NODE_SEQ ? sampi_through(d, e.a) : e.a;
+            if (e.kind == SAMPI_NODE_SEQ && sampi_at(&d->tree, n)->kind == SAMPI_NODE_SEQ) {
+                n = sampi_join(d, n, e.b);
                 continue;
             }
-            sampi_work_push_pair(m, e.b, e.kind);
-            if (!m->status) continue;
+            sampi_work_push_pair(d, e.b, e.kind);
+            if (!d->status) continue;
         } else if (e.kind == SAMPI_NODE_REPEAT) {
             n = e.a;
             continue;
         } else {
-            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+            alive = (e.known & SAMPI_KNOWN_CALLS) || sampi_search(d, n);
         }
         bool settled = true;
-        while (m->work.n > bottom && settled && !m->status) {
-            settled = (sampi_work_pop(m) == SAMPI_NODE_SEQ) != alive;
-            n = sampi_work_pop(m);
+        while (d->work.n > bottom && settled && !d->status) {
+            settled = (sampi_work_pop(d) == SAMPI_NODE_SEQ) != alive;
+            n = sampi_work_pop(d);
         }
         if (!settled) continue;
-        m->work.n = bottom;
+        d->work.n = bottom;
         return alive;
     }
 }

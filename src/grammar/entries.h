@@ -12,7 +12,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
                           : reach < SAMPI_MAX_PIECE ? 254
                                                     : 255; /* those of 255 are more */
     size_t n_in = 0;
-    sampi_charge(m, (int32_t)(index->n_listed / 16));
+    sampi_charge(&m->d, (int32_t)(index->n_listed / 16));
     for (uint32_t g = 0; g < index->n_groups; g++)
         if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
     const bool rather_clear = n_in > index->n_listed / 2;
@@ -35,7 +35,7 @@ static void sampi_take_run(sampi_matcher *m, uint32_t kinds, int32_t reach, uint
 static void sampi_set_below(sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
-    sampi_charge(m, (int32_t)((nodes[1] >> 10) / 8));
+    sampi_charge(&m->d, (int32_t)((nodes[1] >> 10) / 8));
     for (; nodes < end; nodes += 2) {
         const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
         if (token == SAMPI_NO_TOKEN) continue;
@@ -81,13 +81,13 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
     const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
     start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
-    if (n_live < FEW || m->status) return start;
+    if (n_live < FEW || m->d.status) return start;
     if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
     s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
     start.kinds = s->kinds[keep];
     start.reach = s->reach[keep];
     start.stops = start.sure && s->stops;
-    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (start.kinds && start.reach && !m->d.status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
     if (entry->bits) sampi_take_run(m, start.kinds, start.reach, entry->bits);
     return start;
@@ -109,7 +109,7 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     sampi_plain_level *level = m->plain;
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
-    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(&m->d);) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
                        depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
         const uint8_t byte = (uint8_t)head;
@@ -176,7 +176,7 @@ static bool sampi_entry_room(sampi_matcher *m)
     if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
     sampi_vec slots = sampi_vec_like(&m->entry_slots);
     int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
-    if (!sampi_more(m, &slots, 4, n)) return false;
+    if (!sampi_more(&m->d, &slots, 4, n)) return false;
     memset(slots.data, 0xff, (size_t)n * 4);
     sampi_vec_free(&m->entry_slots);
     m->entry_slots = slots;
@@ -203,7 +203,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
         sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
         const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+        for (int32_t i = 0; i < parent.n_places && !m->d.status; i++) {
             const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
             sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
         }
@@ -211,7 +211,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
     entry->n_tokens = m->tokens.n - entry->token;
-    if (m->status) {
+    if (m->d.status) {
         m->tokens.n = entry->token;
         m->places.n = entry->place;
     }
@@ -228,9 +228,9 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     entry.parent = parent;
     entry.state = state;
     sampi_entry_fill(m, &entry);
-    sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
+    sampi_entry *room = m->d.status ? NULL : (sampi_entry *)sampi_more(&m->d, &m->entries, sizeof entry, 1);
     if (!room) {
-        sampi_free_block(&m->held, entry.bits, m->index->n_mask * (size_t)4);
+        sampi_free_block(&m->d.held, entry.bits, m->index->n_mask * (size_t)4);
         return -1;
     }
     *room = entry;
@@ -240,7 +240,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
 /* What a mask still consists of: an entry in a frame. */
 static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame)
 {
-    int32_t *room = (int32_t *)sampi_more(m, &m->work, sizeof *room, 3);
+    int32_t *room = (int32_t *)sampi_more(&m->d, &m->d.work, sizeof *room, 3);
     if (!room) return;
     room[0] = parent;
     room[1] = state;
@@ -250,17 +250,17 @@ static void sampi_mask_push(sampi_matcher *m, int32_t parent, int32_t state, int
 /* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
 static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
 {
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     sampi_mask_push(m, parent, state, frame);
-    while (m->work.n > bottom && sampi_step(m)) {
-        const int32_t *top = (const int32_t *)m->work.data + (m->work.n -= 3);
+    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+        const int32_t *top = (const int32_t *)m->d.work.data + (m->d.work.n -= 3);
         frame = top[2];
         const int32_t at = sampi_entry_of(m, top[0], top[1]);
         if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) continue;
         const sampi_entry entry = *sampi_entry_at(m, at);
         const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
         for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
-        sampi_charge(m, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
+        sampi_charge(&m->d, (entry.bits ? (int32_t)m->index->n_mask : entry.n_tokens) / 8);
         for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
         if (entry.n_places == 0) continue;
         sampi_level level = sampi_mark(m);
@@ -273,7 +273,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
         }
         sampi_drop(m, level);
     }
-    m->work.n = bottom;
+    m->d.work.n = bottom;
 }
 
 /* The tokens that are called by name at the text's place. */
@@ -296,7 +296,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
 {
     for (int32_t i = 0; i < m->n_now; i++) {
         const sampi_item item = *sampi_item_at(m, i);
-        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
+        if (item.frame == 0 && (item.state < 0 ? sampi_at(&m->d.tree, ~item.state)->known & SAMPI_KNOWN_EMPTY
                                                : sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS))
             return true;
     }
@@ -307,7 +307,7 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
 static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
 {
     sampi_pairs_clear(&m->joined);
-    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+    for (int32_t i = 0; i < m->n_now && !m->d.status; i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
     }
@@ -336,14 +336,14 @@ static void sampi_mask_place(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     const sampi_level here = sampi_mark(m);
-    const int64_t rest = m->budget / 4;
+    const int64_t rest = m->d.budget / 4;
     memset(bits, 0, (size_t)m->index->n_mask * 4);
-    m->budget -= rest;
+    m->d.budget -= rest;
     sampi_mask_items(m, bits);
-    m->budget = (m->budget > 0 ? m->budget : 0) + rest;
-    if (m->status == SAMP_E_FULL && !m->held.full) {
-        m->status = SAMP_OK;
-        m->work.n = 0;
+    m->d.budget = (m->d.budget > 0 ? m->d.budget : 0) + rest;
+    if (m->d.status == SAMP_E_FULL && !m->d.held.full) {
+        m->d.status = SAMP_OK;
+        m->d.work.n = 0;
         sampi_drop(m, here);
         sampi_mask_walk(m, bits);
     }
@@ -365,5 +365,5 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
         return SAMP_OK;
     }
     while (sampi_matcher_turn(m, &turn)) sampi_mask_place(m, bits);
-    return m->status;
+    return m->d.status;
 }

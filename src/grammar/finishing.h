@@ -2,14 +2,19 @@
    A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
    as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
 
-struct samp_grammar {
-    sampi_tree tree;
-    int32_t root; /* a rule */
+/* Which bytes a grammar tells apart. */
+typedef struct sampi_byte_classes {
     int32_t n_classes;
-    uint64_t fingerprint;  /* sampi_grammar_fingerprint */
     uint8_t class_of[256]; /* bytes of one class are never told apart, */
     uint8_t byte_of[256];  /* and this is one of them; */
     uint8_t firsts[32];    /* all of these, as a set of bits */
+} sampi_byte_classes;
+
+struct samp_grammar {
+    sampi_tree tree;
+    uint64_t fingerprint; /* sampi_grammar_fingerprint */
+    int32_t root;         /* a rule */
+    sampi_byte_classes bytes;
 };
 
 /* Child i of a node (for a rule its body), or -1 if there are no more. */
@@ -202,8 +207,8 @@ static void sampi_grammar_classes(samp_grammar *g)
 {
     const sampi_tree *t = &g->tree;
     uint8_t alone[256] = { 0 };
-    g->n_classes = 1;
-    memset(g->class_of, 0, sizeof g->class_of);
+    g->bytes.n_classes = 1;
+    memset(g->bytes.class_of, 0, sizeof g->bytes.class_of);
     for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
         const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
         const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
@@ -215,20 +220,21 @@ static void sampi_grammar_classes(samp_grammar *g)
         int32_t in[256] = { 0 }, all[256] = { 0 };
         for (int32_t b = 0; b < 256; b++) {
             bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
-            in[g->class_of[b]] += has;
-            all[g->class_of[b]]++;
+            in[g->bytes.class_of[b]] += has;
+            all[g->bytes.class_of[b]]++;
         }
         for (int32_t b = 0; b < 256; b++) {
-            int32_t c = g->class_of[b];
+            int32_t c = g->bytes.class_of[b];
             bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
             if (!has || in[c] == all[c]) continue;
-            if (to[c] < 0) to[c] = g->n_classes++;
-            g->class_of[b] = (uint8_t)to[c];
+            if (to[c] < 0) to[c] = g->bytes.n_classes++;
+            g->bytes.class_of[b] = (uint8_t)to[c];
         }
     }
-    for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
-    memset(g->firsts, 0, sizeof g->firsts);
-    for (int32_t c = 0; c < g->n_classes; c++) g->firsts[g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
+    for (int32_t b = 255; b >= 0; b--) g->bytes.byte_of[g->bytes.class_of[b]] = (uint8_t)b;
+    memset(g->bytes.firsts, 0, sizeof g->bytes.firsts);
+    for (int32_t c = 0; c < g->bytes.n_classes; c++)
+        g->bytes.firsts[g->bytes.byte_of[c] / 8] |= (uint8_t)(1u << g->bytes.byte_of[c] % 8);
 }
 
 /* What a node is, but for its children. */

@@ -5,6 +5,7 @@
      tree         expressions over bytes: what every kind of grammar becomes
      finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
      reading      GBNF, regular expressions
+     derivatives  what may follow a byte, as a tree again: all that schemas and the matcher have in common
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the

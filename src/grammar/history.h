@@ -22,8 +22,8 @@ static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
         memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
         if (gone) memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
     }
-    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
-    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(&m->d, &m->past, sizeof *room, n_items) : NULL;
+    size = m->d.status ? NULL : (int32_t *)sampi_more(&m->d, &m->past_n, sizeof *size, 1);
     if (room && !size) m->past.n -= n_items;
     if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
     if (size) *size = n;
@@ -52,14 +52,14 @@ static int sampi_matcher_find_back(sampi_matcher *m, int32_t n, sampi_back_to *t
         to->n_now = sampi_place_size(size[i]);
         to->items -= to->n_now;
     }
-    m->status = SAMP_OK;
+    m->d.status = SAMP_OK;
     m->items.n = m->n_now;
-    const size_t most = m->held.most;
-    m->held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
-    if (to->n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
-    m->held.most = most;
+    const size_t most = m->d.held.most;
+    m->d.held.most = SIZE_MAX; /* there mostly is room for them, since they have been there; a copy may have less */
+    if (to->n_now > m->n_now) sampi_more(&m->d, &m->items, sizeof(sampi_item), to->n_now - m->n_now);
+    m->d.held.most = most;
     m->items.n = m->n_now;
-    return m->status;
+    return m->d.status;
 }
 
 /* There. A wait begins again, and reads what is left of its text once more. */
@@ -97,12 +97,12 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
-    if (m->status) return m->status; /* without the copy there is no way back */
-    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    if (m->d.status) return m->d.status; /* without the copy there is no way back */
+    samp_token *kept = (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
     for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
-    if (kept && !m->status) {
+    if (kept && !m->d.status) {
         const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
         z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
         if (!z->waiting) {
@@ -110,8 +110,8 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
-    if (!m->status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
-    if (m->status || !allowed || !stays) {
+    if (!m->d.status && allowed && stays) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->d.status || !allowed || !stays) {
         if (kept) m->history.n--;
         z->waiting = true;
         sampi_lazy_undo(z, n_live, found);
@@ -120,5 +120,5 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token, bool stays)
         if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
     }
     sampi_vec_free(&items);
-    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+    return m->d.status ? m->d.status : allowed ? SAMP_OK : SAMP_E_RANGE;
 }

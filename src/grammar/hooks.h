@@ -95,12 +95,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     sampi_matcher *fresh = *end = sampi_matcher_copy(m);
     io->made = copy;
     io->unmake = sampi_grammar_unmake;
-    if (fresh) fresh->held.most = m->held.most <= SIZE_MAX / 2 ? 2 * m->held.most : SIZE_MAX; /* arrays grow anew */
+    if (fresh)
+        fresh->d.held.most = m->d.held.most <= SIZE_MAX / 2 ? 2 * m->d.held.most : SIZE_MAX; /* arrays grow anew */
     int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
     for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
         samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
         if (!io->bad) status = sampi_matcher_accept(fresh, token);
     }
-    if (fresh) fresh->held.most = m->held.most;
+    if (fresh) fresh->d.held.most = m->d.held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }

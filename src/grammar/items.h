@@ -5,7 +5,7 @@
 
 static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
 {
-    sampi_item *item = (sampi_item *)sampi_more(m, &m->items, sizeof *item, 1);
+    sampi_item *item = (sampi_item *)sampi_more(&m->d, &m->items, sizeof *item, 1);
     if (!item) return;
     item->state = state;
     item->frame = frame;
@@ -20,25 +20,25 @@ static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
 static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
-    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
     int32_t f = m->rule_frame[rule];
     if (call.then == SAMPI_EMPTY) {
         sampi_add_item(m, state, frame);
         return;
     }
     if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
-        sampi_frame *made = (sampi_frame *)sampi_more(m, &m->frames, sizeof *made, 1);
+        sampi_frame *made = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *made, 1);
         if (!made) return;
         made->rule = rule;
         made->edge = -1;
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_add_item(m, state, f);
     }
-    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
+    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next)
         if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
             sampi_edge_at(m, e)->frame == frame)
             return;
-    sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
+    sampi_edge *edge = (sampi_edge *)sampi_more(&m->d, &m->edges, sizeof *edge, 1);
     if (!edge) return;
     edge->then = call.then;
     edge->member = call.member;
@@ -50,9 +50,9 @@ static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 /* A frame is done: those who wait for it go on. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next) {
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(&m->d); e = sampi_edge_at(m, e)->next) {
         const sampi_edge edge = *sampi_edge_at(m, e);
-        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(m, edge.then, edge.member);
+        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(&m->d, edge.then, edge.member);
         sampi_add_item(m, sampi_state_of(m, then), edge.frame);
     }
 }
@@ -61,7 +61,7 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
    not: that its rule matches the empty text was counted in when the caller's state was made. */
 static void sampi_close_returns(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
         if (item.frame == 0) m->ended = true;
@@ -72,7 +72,7 @@ static void sampi_close_returns(sampi_matcher *m, int32_t from)
 /* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
 static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
-    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+    for (int32_t i = from; i < m->items.n && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_lex s = *sampi_lex_at(m, item.state);
         for (int32_t c = 0; c < s.n_calls; c++) {
@@ -102,12 +102,12 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
 {
     int32_t first = m->items.n;
     sampi_begin_step(m);
-    for (int32_t i = from; i < to && sampi_step(m); i++) {
+    for (int32_t i = from; i < to && sampi_step(&m->d); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
     }
     sampi_close(m, first);
-    return m->status ? 0 : m->items.n - first;
+    return m->d.status ? 0 : m->items.n - first;
 }
 
 /* How many items, frames and edges there are: what sampi_drop goes back to. */

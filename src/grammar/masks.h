@@ -8,9 +8,9 @@ static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
 {
     if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
     uint32_t live[8] = { 0 };
-    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
-        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
-    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    for (int32_t c = 0; c < m->grammar->bytes.n_classes && !m->d.status; c++)
+        if (sampi_next(m, state, m->grammar->bytes.byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
     if (!room) return 0;
     memcpy(room, live, sizeof live);
     return sampi_lex_at(m, state)->live = m->classes.n - 8;
@@ -21,24 +21,24 @@ static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
 static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
 {
     if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     uint32_t first[8] = { 0 };
     sampi_pairs_clear(&m->seen);
-    sampi_work_push(m, state);
-    while (m->work.n > bottom && sampi_step(m)) {
-        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
-        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+    sampi_work_push(&m->d, state);
+    while (m->d.work.n > bottom && sampi_step(&m->d)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(&m->d));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(&m->d); c++) {
             const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
-            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->d.tree, rule)->body);
             if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
             const int32_t live = sampi_live_of(m, body);
-            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
-            sampi_work_push(m, body);
+            for (int32_t i = 0; i < 8 && !m->d.status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(&m->d, body);
         }
     }
-    m->work.n = bottom;
-    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
-    if (!room || m->status) return 0;
+    m->d.work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(&m->d, &m->classes, sizeof *room, 8);
+    if (!room || m->d.status) return 0;
     memcpy(room, first, sizeof first);
     return sampi_lex_at(m, state)->first = m->classes.n - 8;
 }
@@ -46,8 +46,8 @@ static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
 static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
-    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
-    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->bytes.class_of[byte];
+    return !m->d.status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
 }
 
 /* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
@@ -89,9 +89,9 @@ static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i 
 static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 {
     const size_t size = m->index->n_mask * (size_t)4;
-    entry->bits = (uint32_t *)sampi_hold_block(&m->held, size);
+    entry->bits = (uint32_t *)sampi_hold_block(&m->d.held, size);
     if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
+        sampi_fault(&m->d, SAMP_E_NOMEM);
         return;
     }
     memset(entry->bits, 0, size);
@@ -109,7 +109,7 @@ static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32
         sampi_set_bit(entry->bits, token);
         return;
     }
-    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    int32_t *room = (int32_t *)sampi_more(&m->d, &m->tokens, sizeof *room, 1);
     if (room) *room = (int32_t)token;
     if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
 }
@@ -129,7 +129,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
         level[0].state = sampi_item_at(m, from)->state;
         level[0].frame = sampi_item_at(m, from)->frame;
     }
-    while (i < end && sampi_step(m)) {
+    while (i < end && sampi_step(&m->d)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
         const uint8_t byte = (uint8_t)head;
@@ -161,7 +161,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
             sampi_drop(m, *before);
             sampi_begin_step(m);
-            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+            for (int32_t k = lo; k < hi && sampi_step(&m->d); k++) {
                 const sampi_item item = *sampi_item_at(m, k);
                 sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
             }
@@ -172,7 +172,7 @@ static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from,
             continue;
         }
         sampi_entry_take(m, entry, head);
-        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(&m->d, &m->places, 4, 1) : NULL;
         if (place) *place = (int32_t)i;
         i++;
     }

@@ -90,20 +90,10 @@ typedef struct sampi_plain_level {
     int32_t run_reach;
 } sampi_plain_level;
 
-typedef struct sampi_memo {
-    sampi_node node, result;
-    int32_t byte;
-} sampi_memo;
-
-#ifndef SAMPI_MEMO      /* tests have fewer */
-#define SAMPI_MEMO 4096 /* derivatives that are remembered, if there is room: a power of two */
-#endif
-
 typedef struct sampi_matcher {
+    sampi_deriver d; /* its tree: a copy of the grammar's, which grows; its memory and steps: the whole matcher's */
     const samp_vocab_index *index;
     const samp_grammar *grammar;
-    sampi_tree tree;   /* a copy of the grammar's, which grows */
-    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
     sampi_vec states;  /* sampi_lex; 0 is dead */
     sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
     sampi_vec calls;   /* sampi_call */
@@ -121,24 +111,18 @@ typedef struct sampi_matcher {
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame;      /* [rules] the frame of a rule's call, if it is one of this step */
-    sampi_memo *memo;         /* [n_memo] made when it is needed */
     sampi_level *level;       /* [index->deepest + 1] */
     sampi_plain_level *plain; /* [index->deepest + 1]: on the stack they would take most of a small one */
     uint32_t *bits;           /* a mask, for apply */
-    int32_t n_memo;
-    int32_t n_now, base; /* base: frames from there on are of the step under way */
-    int32_t live;        /* frames that were left when they were last looked through */
-    bool stateless;      /* some items have nodes instead of states */
-    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
-    int32_t mark;        /* of its last call */
-    bool ended;          /* the step under way has an item that ends the outermost frame */
-    bool unborn;         /* there was no room for the beginning of a text */
-    int status;          /* what went wrong in the call under way */
-    int64_t budget;      /* steps that it may still take, */
-    int64_t charged;     /* and those of all that it took that were charged for work without steps of its own */
+    int32_t n_now, base;      /* base: frames from there on are of the step under way */
+    int32_t live;             /* frames that were left when they were last looked through */
+    int32_t in_vain;          /* steps that sampi_explore took before it gave up */
+    int32_t mark;             /* of its last call */
+    bool stateless;           /* some items have nodes instead of states */
+    bool ended;               /* the step under way has an item that ends the outermost frame */
+    bool unborn;              /* there was no room for the beginning of a text */
     int64_t max_steps;
     uint64_t named;               /* made of the tokens that the grammar has by their text */
-    sampi_held held;              /* all that is its own, but for the sampler */
     struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
@@ -147,43 +131,6 @@ static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sa
 static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
 static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
 static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
-
-/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
-static void sampi_fault(sampi_matcher *m, int status)
-{
-    if (!m->status) m->status = status == SAMP_E_NOMEM && m->held.full ? (int)SAMP_E_FULL : status;
-}
-/* Work that is no loop of steps costs some of them too: as many as take about as long. */
-static void sampi_charge(sampi_matcher *m, int32_t steps)
-{
-    m->budget -= steps;
-    m->charged += steps;
-}
-
-/* A node that was looked for, and made if it was not there: dearer where the nodes are more than a cache has. */
-static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
-{
-    const int32_t nodes = m->tree.nodes.n;
-    sampi_charge(m, nodes < 1 << 14 ? 3 : nodes < 1 << 18 ? 8 : 14);
-    if (n >= 0) return n;
-    sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
-    return SAMPI_NEVER;
-}
-static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
-{
-    const int32_t cap = vec->cap;
-    void *room = sampi_vec_add(vec, width, n);
-    if (vec->cap != cap) sampi_charge(m, (int32_t)(vec->size / 128));
-    if (!room) sampi_fault(m, SAMP_E_NOMEM);
-    return room;
-}
-
-/* One step of work; false if there have been too many. */
-static bool sampi_step(sampi_matcher *m)
-{
-    if (--m->budget < 0) sampi_fault(m, SAMP_E_FULL);
-    return !m->status;
-}
 
 static void sampi_pairs_clear(sampi_pairs *p)
 {
@@ -201,7 +148,7 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
     if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
         sampi_vec old = p->slots;
         p->slots = sampi_vec_like(&old);
-        if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+        if (!sampi_more(&m->d, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
             p->slots = old;
             return false;
         }

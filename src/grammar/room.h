@@ -30,14 +30,14 @@ static int sampi_accept_once(sampi_matcher *m, samp_token token)
     if (sampi_is_eog(m->index->vocab, token)) {
         if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
         sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
-        return m->status;
+        return m->d.status;
     }
     int32_t first = sampi_matcher_try(m, token, 0);
-    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
-    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(&m->d, &m->history, sizeof *kept, 1) : NULL;
+    if (m->d.status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
         m->history.n -= kept != NULL;
         sampi_drop(m, before);
-        return m->status ? m->status : SAMP_E_RANGE;
+        return m->d.status ? m->d.status : SAMP_E_RANGE;
     }
     *kept = token;
     sampi_settle_items(m, first);
@@ -50,7 +50,7 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     int status = SAMP_OK;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         status = sampi_accept_once(m, token);
-    return m->status ? m->status : status;
+    return m->d.status ? m->d.status : status;
 }
 
 /* Is a token allowed? 1, 0 or a status. */
@@ -67,7 +67,7 @@ static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
             allowed = sampi_matcher_try(m, token, 0) < m->items.n;
         sampi_drop(m, before);
     }
-    return m->status ? m->status : allowed;
+    return m->d.status ? m->d.status : allowed;
 }
 
 /* Would the grammar, which waits, accept a token? As sampi_matcher_accept, but for that nothing changes. */
@@ -76,7 +76,7 @@ static int sampi_matcher_probe(sampi_matcher *m, samp_token token)
     int status = SAMP_OK;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         status = sampi_accept_waiting(m, token, false);
-    return m->status ? m->status : status;
+    return m->d.status ? m->d.status : status;
 }
 
 /* To the beginning of a text. What has been made stays. */
@@ -89,16 +89,16 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->unborn = true;
     sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } };
     sampi_matcher_turn(m, &turn);
-    return m->status;
+    return m->d.status;
 }
 
 /* All arrays [n] of a matcher. */
 #define SAMPI_MATCHER_VECS 28
 static void sampi_matcher_vecs(sampi_matcher *m, sampi_vec *(*vecs)[SAMPI_MATCHER_VECS])
 {
-    sampi_tree *t = &m->tree;
+    sampi_tree *t = &m->d.tree;
     sampi_lazy *z = &m->lazy;
-    sampi_vec *all[] = { &m->work,     &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
+    sampi_vec *all[] = { &m->d.work,   &m->states,     &m->next,         &m->calls,      &m->items,  &m->frames,
                          &m->edges,    &m->entries,    &m->classes,      &m->tokens,     &m->places, &m->history,
                          &m->past,     &m->past_n,     &t->nodes,        &t->pool,       &t->rules,  &t->lists,
                          &t->members,  &t->slots,      &z->ops,          &z->pool,       &z->places, &z->tokens,
@@ -114,7 +114,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_matcher_vecs(m, &vecs);
     for (int i = 0; i < SAMPI_MATCHER_VECS; i++) sampi_vec_free(vecs[i]);
     SAMP_FREE(m->rule_frame);
-    SAMP_FREE(m->memo);
+    SAMP_FREE(m->d.memo);
     SAMP_FREE(m->level);
     SAMP_FREE(m->plain);
     SAMP_FREE(m->bits);
@@ -129,17 +129,18 @@ static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const s
     memset(m, 0, sizeof *m);
     m->index = index;
     m->grammar = grammar;
-    m->held.most = SIZE_MAX;
+    m->d.bytes = &grammar->bytes;
+    m->d.held.most = SIZE_MAX;
     m->max_steps = (int64_t)1 << 24;
-    sampi_hold(&m->held, sizeof *m);
+    sampi_hold(&m->d.held, sizeof *m);
     sampi_vec *vecs[SAMPI_MATCHER_VECS];
     sampi_matcher_vecs(m, &vecs);
-    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->held;
+    for (int i = 0; i < SAMPI_MATCHER_VECS; i++) vecs[i]->held = &m->d.held;
     size_t n_rules = (size_t)grammar->tree.rules.n;
-    m->rule_frame = (int32_t *)sampi_hold_block(&m->held, (n_rules + 1) * sizeof *m->rule_frame);
-    m->level = (sampi_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->level);
-    m->plain = (sampi_plain_level *)sampi_hold_block(&m->held, (index->deepest + 1) * sizeof *m->plain);
-    m->bits = (uint32_t *)sampi_hold_block(&m->held, (size_t)index->n_mask * 4 + 4);
+    m->rule_frame = (int32_t *)sampi_hold_block(&m->d.held, (n_rules + 1) * sizeof *m->rule_frame);
+    m->level = (sampi_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->level);
+    m->plain = (sampi_plain_level *)sampi_hold_block(&m->d.held, (index->deepest + 1) * sizeof *m->plain);
+    m->bits = (uint32_t *)sampi_hold_block(&m->d.held, (size_t)index->n_mask * 4 + 4);
     if (!m->rule_frame || !m->level || !m->plain || !m->bits) {
         sampi_matcher_free(m);
         return NULL;
@@ -154,8 +155,8 @@ static void sampi_matcher_adopt(sampi_matcher *m, const sampi_lazy *lazy)
     m->lazy = *lazy;
     sampi_vec *vecs[] = { &m->lazy.ops, &m->lazy.pool, &m->lazy.places, &m->lazy.tokens, &m->lazy.programs };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) {
-        vecs[i]->held = &m->held;
-        sampi_hold(&m->held, vecs[i]->size);
+        vecs[i]->held = &m->d.held;
+        sampi_hold(&m->d.held, vecs[i]->size);
     }
 }
 
@@ -208,34 +209,34 @@ static void sampi_sort_texts(const sampi_tree *t, sampi_node *texts, int32_t n)
 static void sampi_find_texts(sampi_matcher *m)
 {
     const samp_vocab *vocab = m->index->vocab;
-    const int32_t first = m->work.n;
-    for (sampi_node n = 0; n < m->tree.nodes.n && !m->status; n++) {
-        const sampi_expr e = *sampi_at(&m->tree, n);
-        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(m, e.a);
+    const int32_t first = m->d.work.n;
+    for (sampi_node n = 0; n < m->d.tree.nodes.n && !m->d.status; n++) {
+        const sampi_expr e = *sampi_at(&m->d.tree, n);
+        if (e.kind == SAMPI_NODE_TOKEN && (e.b & 2)) sampi_work_push(&m->d, e.a);
     }
-    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->work, sizeof *texts, first);
-    const int32_t n_texts = m->status ? 0 : m->work.n - first;
-    m->work.n = first;
+    sampi_node *texts = (sampi_node *)sampi_vec_at(&m->d.work, sizeof *texts, first);
+    const int32_t n_texts = m->d.status ? 0 : m->d.work.n - first;
+    m->d.work.n = first;
     for (int32_t i = 0; i < n_texts; i++) {
-        sampi_expr *e = sampi_at(&m->tree, texts[i]);
-        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->tree, e->a), (size_t)e->b)
+        sampi_expr *e = sampi_at(&m->d.tree, texts[i]);
+        e->c = vocab->tokenize ? sampi_tokenized(vocab, (const char *)sampi_bytes_at(&m->d.tree, e->a), (size_t)e->b)
                                : -1;
     }
     if (vocab->tokenize || n_texts == 0) return;
-    sampi_sort_texts(&m->tree, texts, n_texts);
+    sampi_sort_texts(&m->d.tree, texts, n_texts);
     for (samp_token token = 0; token < vocab->n_vocab; token++) {
         size_t n = 0;
         const char *bytes = vocab->token_bytes(vocab, token, &n);
         int32_t lo = 0, hi = n_texts;
         while (lo < hi && bytes) { /* the first that is not before it */
             const int32_t middle = lo + (hi - lo) / 2;
-            if (sampi_text_order(&m->tree, texts[middle], bytes, n) < 0)
+            if (sampi_text_order(&m->d.tree, texts[middle], bytes, n) < 0)
                 lo = middle + 1;
             else
                 hi = middle;
         }
-        for (; bytes && lo < n_texts && !sampi_text_order(&m->tree, texts[lo], bytes, n); lo++)
-            if (sampi_at(&m->tree, texts[lo])->c < 0) sampi_at(&m->tree, texts[lo])->c = token;
+        for (; bytes && lo < n_texts && !sampi_text_order(&m->d.tree, texts[lo], bytes, n); lo++)
+            if (sampi_at(&m->d.tree, texts[lo])->c < 0) sampi_at(&m->d.tree, texts[lo])->c = token;
     }
 }
 
@@ -243,23 +244,23 @@ static void sampi_find_texts(sampi_matcher *m)
    text's node, where the tree had the rule of that name. */
 static int sampi_matcher_make(sampi_matcher *m)
 {
-    m->tree = sampi_copy_tree(m, &m->grammar->tree);
+    m->d.tree = sampi_copy_tree(m, &m->grammar->tree);
     sampi_begin_states(m);
-    sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
-    if (!m->status) sampi_find_texts(m);
-    sampi_vec_free(&m->work);
-    m->held.most = (size_t)1 << 26;
-    if (m->status) return m->status;
+    sampi_frame *outermost = (sampi_frame *)sampi_more(&m->d, &m->frames, sizeof *outermost, 1);
+    if (!m->d.status) sampi_find_texts(m);
+    sampi_vec_free(&m->d.work);
+    m->d.held.most = (size_t)1 << 26;
+    if (m->d.status) return m->d.status;
     outermost->rule = outermost->edge = -1;
-    for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
-        const sampi_expr e = *sampi_at(&m->tree, n);
+    for (sampi_node n = 0; n < m->d.tree.nodes.n; n++) {
+        const sampi_expr e = *sampi_at(&m->d.tree, n);
         if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
-        const int32_t token = sampi_at(&m->tree, e.a)->c;
+        const int32_t token = sampi_at(&m->d.tree, e.a)->c;
         if (token < 0) return SAMP_E_RANGE;
         sampi_mix(&m->named, (uint64_t)token);
     }
     const int status = sampi_matcher_reset(m);
-    return status == SAMP_E_FULL && m->held.full ? (int)SAMP_OK : status; /* there may be more room later */
+    return status == SAMP_E_FULL && m->d.held.full ? (int)SAMP_OK : status; /* there may be more room later */
 }
 
 /* As it is, without its entries: these come back. NULL: no memory. */
@@ -274,7 +275,7 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->stateless = from->stateless;
     m->live = from->live;
     m->mark = from->mark;
-    m->tree = sampi_copy_tree(m, &from->tree);
+    m->d.tree = sampi_copy_tree(m, &from->d.tree);
     m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
     m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
     m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
@@ -291,8 +292,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
     m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
     m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
-    m->held.most = from->held.most;
-    if (!m->status) return m;
+    m->d.held.most = from->d.held.most;
+    if (!m->d.status) return m;
     sampi_matcher_free(m);
     return NULL;
 }

@@ -17,8 +17,8 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
     const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
     int32_t last = -1, last_to = -1;
     uint32_t last_kind = 16;
-    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
-        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(&m->d); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->bytes.class_of[b];
         const uint32_t kind = m->index->kind_of[b];
         if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
         last = c;
@@ -29,19 +29,19 @@ static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expec
         if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
         if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
         if (!taken) kinds &= ~(1u << kind);
-        const int32_t n = m->work.n;
-        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
-            sampi_work_push(m, next);
+        const int32_t n = m->d.work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->d.work.data)[n - 1] != next))
+            sampi_work_push(&m->d, next);
     }
-    return m->status ? 0 : kinds;
+    return m->d.status ? 0 : kinds;
 }
 
 /* The same, and the states behind do not matter. */
 static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
-    const int32_t bottom = m->work.n;
+    const int32_t bottom = m->d.work.n;
     const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
-    m->work.n = bottom;
+    m->d.work.n = bottom;
     return kinds;
 }
 
@@ -61,15 +61,15 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
    many states to look at. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
-    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    const sampi_expr e = *sampi_at(&m->d.tree, sampi_through(&m->d, sampi_lex_at(m, state)->node));
     if (e.kind != SAMPI_NODE_SEQ) return 0;
-    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
-                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    const sampi_expr repeat = *sampi_at(&m->d.tree, sampi_through(&m->d, e.a)),
+                     rest = *sampi_at(&m->d.tree, sampi_front(&m->d, e.b));
     if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
     if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
     const int32_t one = sampi_state_of(m, repeat.a);
     uint32_t kinds = one ? sampi_one_of(m, one) : 0;
-    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    const uint8_t *bytes = sampi_bytes_at(&m->d.tree, rest.a);
     for (int32_t b = 0; b < 256; b++)
         if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
             if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
@@ -90,8 +90,9 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
         PATIENCE = 1 << 18
     }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
-    const int64_t before = m->budget + m->charged; /* what is charged does not count: it is the size of the search */
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->d.work.n;
+    const int64_t before = m->d.budget +
+                           m->d.charged; /* what is charged does not count: it is the size of the search */
     int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
     uint32_t kinds = SAMPI_ALL_KINDS;
     *reach = INT32_MAX;
@@ -102,18 +103,18 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             depth++;
         }
         const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
-        if (depth == LONG || before - m->budget - m->charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
+        if (depth == LONG || before - m->d.budget - m->d.charged > PATIENCE / 2 || (taken != kinds && depth >= FAR))
             *reach = depth;
         if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
             kinds = taken;
-            m->work.n = bottom;
+            m->d.work.n = bottom;
             sampi_lex_at(m, state)->mark = ++m->mark;
             n = level = 1;
             depth = 0;
             i = -1;
         }
-        while (m->work.n > bottom) {
-            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+        while (m->d.work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(&m->d));
             if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
             s->mark = m->mark;
             if (n == limit) {
@@ -124,15 +125,15 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
             }
         }
     }
-    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->budget - m->charged);
-    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(before - m->d.budget - m->d.charged);
+    for (int32_t i = 0; i < n && !m->d.status; i++) { /* they have what is left of the run behind them */
         sampi_lex *s = sampi_lex_at(m, found[i]);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
         if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
         s->reach[keep] = left;
         s->kinds[keep] = (uint16_t)kinds;
     }
-    return m->status ? 0 : kinds;
+    return m->d.status ? 0 : kinds;
 }
 
 /* Does one of some usual characters lead from the state to itself? */

@@ -143,9 +143,9 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (!m) return status;
     if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
-    m->held.most = max_bytes;
+    m->d.held.most = max_bytes;
     m->max_steps = max_steps;
-    if ((size_t)m->n_memo * sizeof *m->memo > max_bytes / 16) sampi_memo_free(m);
+    if ((size_t)m->d.n_memo * sizeof *m->d.memo > max_bytes / 16) sampi_memo_free(&m->d);
     return SAMP_OK;
 }
 
@@ -179,7 +179,7 @@ static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
         sampi_item item = *sampi_item_at(m, i);
         int32_t flags = sampi_lex_at(m, item.state)->flags;
         if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->status; b++)
+        for (int32_t b = 0; b < 256 && !m->d.status; b++)
             if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
                 if (found >= 0) return -1;
                 found = b;
@@ -206,7 +206,7 @@ static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
         if (byte < 0x80) whole = n + 1;
     }
     for (int32_t i = from; i < to; i++)
-        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->status; b++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
             goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
     sampi_drop(m, before);
     return goes_on ? whole : n;
@@ -221,7 +221,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     if (status || m->lazy.waiting) return status;
     for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
         n = sampi_forced(m, bytes, size);
-    return m->status ? m->status : n;
+    return m->d.status ? m->d.status : n;
 }
 
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for

@@ -16,10 +16,10 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
                              uint8_t *tried, int32_t *slots)
 {
     const sampi_lazy *z = &m->lazy;
-    sampi_vec ways = sampi_vec_like(&m->work);
+    sampi_vec ways = sampi_vec_like(&m->d.work);
     memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
     bool matched = false;
-    for (int32_t at_op = first; !matched && sampi_step(m);) {
+    for (int32_t at_op = first; !matched && sampi_step(&m->d);) {
         const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
         size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
         bool on = !(tried[bit / 8] >> bit % 8 & 1);
@@ -38,7 +38,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
             default: on = on && op->kind == SAMPI_OP_SPLIT; break;
         }
         if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
-            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            sampi_way *way = (sampi_way *)sampi_more(&m->d, &ways, sizeof *way, 1);
             if (way) *way = later;
         }
         at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
@@ -52,7 +52,7 @@ static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *tex
         if (!on) break;
     }
     sampi_vec_free(&ways);
-    return matched && !m->status;
+    return matched && !m->d.status;
 }
 
 /* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
@@ -60,14 +60,14 @@ static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const u
 {
     int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
     size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
-    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->held, n_tried);
-    if (!tried) sampi_fault(m, SAMP_E_NOMEM);
-    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+    uint8_t *tried = (uint8_t *)sampi_hold_block(&m->d.held, n_tried);
+    if (!tried) sampi_fault(&m->d, SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->d.status; whole--) {
         memset(tried, 0, n_tried);
-        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->d.status; at++)
             if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
     }
-    sampi_free_block(&m->held, tried, n_tried);
+    sampi_free_block(&m->d.held, tried, n_tried);
     for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
         if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
     return start;
@@ -83,15 +83,15 @@ static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
 /* Where the grammar begins in the text of all tokens so far, or -1. */
 static int32_t sampi_lazy_start(sampi_matcher *m)
 {
-    sampi_vec text = sampi_vec_like(&m->work);
+    sampi_vec text = sampi_vec_like(&m->d.work);
     size_t n;
-    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+    for (int32_t i = 0; i < m->history.n && !m->d.status; i++) {
         const uint8_t *bytes = sampi_piece(m, i, &n);
-        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        void *room = n ? sampi_more(&m->d, &text, 1, (int32_t)n) : NULL;
         if (room) memcpy(room, bytes, n);
     }
     int32_t start = -1;
-    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->d.status; i++)
         start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
                                 text.n);
     sampi_vec_free(&text);
@@ -103,12 +103,12 @@ static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip
 /* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
 static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
 {
-    for (; i < m->history.n && !m->status; i++, skip = 0) {
+    for (; i < m->history.n && !m->d.status; i++, skip = 0) {
         int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
         if (m->items.n <= first) return false;
         sampi_settle_items(m, first);
     }
-    return !m->status;
+    return !m->d.status;
 }
 
 /* The same from the text's byte `start` on. */

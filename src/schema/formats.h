@@ -140,56 +140,56 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* The part of a matcher that derives needs no more than this: the tree comes later. All of a document's names share its
-   steps, so that no document takes more than a second. */
+/* The deriver, but for its tree, which comes later. All of a document's names share its steps, so that no document
+   takes more than a second. */
 static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
 {
-    sampi_matcher *m = &x->deriver;
-    if (m->memo) return true;
-    m->held.most = SIZE_MAX;
-    m->budget = SAMPI_SCHEMA_DERIVED;
+    sampi_deriver *d = &x->deriver;
+    if (d->memo) return true;
+    d->held.most = SIZE_MAX;
+    d->budget = SAMPI_SCHEMA_DERIVED;
     for (int32_t i = 0; i < 256; i++) x->bytes.class_of[i] = x->bytes.byte_of[i] = (uint8_t)i;
     memset(x->bytes.firsts, 0xff, sizeof x->bytes.firsts);
     x->bytes.n_classes = 256;
-    m->grammar = &x->bytes;
-    return sampi_memo_make(m);
+    d->bytes = &x->bytes;
+    return sampi_memo_make(d);
 }
 
-/* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */
+/* Does a regular node match a TEXT? Byte by byte, by derivatives, in this tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
-    sampi_matcher *m = &x->deriver;
+    sampi_deriver *d = &x->deriver;
     sampi_schema_made(x, node < 0 ? node : text);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
     const sampi_expr e = *sampi_at(x->tree, text);
-    m->tree = *x->tree; /* lent: the matcher may make it grow */
+    d->tree = *x->tree; /* lent: the deriver may make it grow */
     for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
-        node = sampi_derive(m, node, sampi_bytes_at(&m->tree, e.a)[i]);
-    *x->tree = m->tree;
-    sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
+        node = sampi_derive(d, node, sampi_bytes_at(&d->tree, e.a)[i]);
+    *x->tree = d->tree;
+    sampi_schema_made(x, d->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : d->status);
     return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
 /* Does a regular node match any text? Where it would take long, true. */
 static SAMPI_COLD bool sampi_schema_alive(sampi_schema *x, sampi_node node)
 {
-    sampi_matcher *m = &x->deriver;
+    sampi_deriver *d = &x->deriver;
     sampi_schema_made(x, node);
     if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
     if (x->status) return false;
-    const int64_t spare = m->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
+    const int64_t spare = d->budget - SAMPI_SCHEMA_DERIVED / 2, most = spare < 1 << 20 ? spare : 1 << 20;
     if (spare <= 0) return true;
-    m->tree = *x->tree;
-    m->budget = most;
-    bool alive = sampi_alive(m, node);
-    *x->tree = m->tree;
-    m->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - m->budget);
-    if (m->status == SAMP_E_FULL) {
-        m->status = SAMP_OK;
-        m->work.n = 0;
+    d->tree = *x->tree;
+    d->budget = most;
+    bool alive = sampi_alive(d, node);
+    *x->tree = d->tree;
+    d->budget = spare + SAMPI_SCHEMA_DERIVED / 2 - (most - d->budget);
+    if (d->status == SAMP_E_FULL) {
+        d->status = SAMP_OK;
+        d->work.n = 0;
         alive = true;
     }
-    sampi_schema_made(x, m->status);
+    sampi_schema_made(x, d->status);
     return alive;
 }

@@ -124,8 +124,8 @@ typedef struct sampi_schema {
     sampi_vec asked;                /* sampi_asked: schemas whose scalars are being made, one for the other */
     sampi_vec resources, anchors;   /* sampi_resource, sampi_anchor: what references may mean, */
     sampi_vec addresses, by_anchor; /* the resources' addresses, and where a place with some hash is */
-    sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
-    samp_grammar bytes;             /* its grammar, of which it needs no more than that all bytes differ */
+    sampi_deriver deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
+    sampi_byte_classes bytes;       /* its classes: all bytes differ */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int32_t *pattern_of;            /* [n_strings] its node as a regular expression, + 1; 0: not made yet */

@@ -1621,7 +1621,7 @@ static void afflict(samp_sampler *s, hardship kind, int amount)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     if (kind == FEW_STEPS) m->max_steps = amount;
-    if (kind == LITTLE_ROOM) m->held.most = (size_t)amount * 300;
+    if (kind == LITTLE_ROOM) m->d.held.most = (size_t)amount * 300;
     if (kind == NO_BLOCK) heap.fail_at = amount;
 }
 
@@ -1629,7 +1629,7 @@ static void relieve(samp_sampler *s)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     m->max_steps = 1 << 24;
-    m->held.most = 1 << 26;
+    m->d.held.most = 1 << 26;
     heap.fail_at = 0;
 }
 
@@ -2138,14 +2138,14 @@ static void test_what_goes_first(void **state)
         assert_ok(samp_set_rollback(s, 400));
         for (int i = 0; i < 100; i++)
             for (const char *p = "{\"a\":["; *p; p++) assert_ok(samp_accept(s, (uint8_t)*p));
-        m->held.most = most;
+        m->d.held.most = most;
         int status = samp_grammar_mask(s, bits);
         if (status) assert_status(status, SAMP_E_FULL);
-        assert_true(status || m->held.bytes <= most);
+        assert_true(status || m->d.held.bytes <= most);
         int back = samp_rollback(s, 300);
         if (back) assert_status(back, SAMP_E_RANGE);
         found[status ? 0 : back ? 1 : 2]++;
-        assert_num(m->held.full, status != SAMP_OK);
+        assert_num(m->d.held.full, status != SAMP_OK);
         samp_free(s);
     }
     print_message("full %d times, without a way back %d, with it %d\n", found[0], found[1], found[2]);
@@ -2162,7 +2162,7 @@ static void test_reset_when_full(void **state)
     sampi_matcher *m = (sampi_matcher *)s->ctx;
     uint32_t bits[2][N_VOCAB / 32 + 1];
     assert_ok(samp_grammar_mask(s, bits[0]));
-    m->held.most = 3000;
+    m->d.held.most = 3000;
     sampi_sweep_nodes(m);
     samp_reset(s);
     assert_status(samp_grammar_mask(s, bits[1]), SAMP_E_FULL);
@@ -2242,7 +2242,7 @@ static void test_full_goes_on(void **state)
             assert_status(status, SAMP_E_FULL);
             n_full++;
             samp_sampler *other = samp_init_grammar(vocab_index, g);
-            ((sampi_matcher *)other->ctx)->held.most = 3 << 14;
+            ((sampi_matcher *)other->ctx)->d.held.most = 3 << 14;
             for (int i = 0; i < n && !fresh; i++) fresh = samp_accept(other, text[i]);
             if (!fresh) fresh = samp_grammar_mask(other, bits);
             n_stuck += !fresh;
@@ -2341,7 +2341,7 @@ static void test_no_second_mask(void **state)
         logits[256 + 22] = 90.0f; /* "xxx" */
         assert_ok(samp_reserve(chain, N_VOCAB));
         memset(m->bits, 0, N_MASK * 4);
-        m->held.most = m->held.bytes + 3000; /* what the trigger makes is soon too much, and goes */
+        m->d.held.most = m->d.held.bytes + 3000; /* what the trigger makes is soon too much, and goes */
         heap.fail_at = fail;
         samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
         bool failed = heap.fail_at == 0;

@@ -690,11 +690,11 @@ static void test_grammar_is_swept(void **state)
             assert_ok(samp_grammar_mask(s, &now));
             assert_num(now, mask[kept - 1]);
             if (kept % 7 == 0) { /* what was made again must be found again */
-                m->status = SAMP_OK;
-                m->work.n = 0;
+                m->d.status = SAMP_OK;
+                m->d.work.n = 0;
                 sampi_sweep_frames(m);
                 sampi_sweep_nodes(m);
-                assert_ok(m->status);
+                assert_ok(m->d.status);
             }
         }
         if (kept) break;
