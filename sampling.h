@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7169 samplers/gumbel.h               16822 text/values.h
-     263 api/config.h                     7229 samplers/mirostat.h             16977 text/documents.h
-     294 api/types.h                      7329 samplers/adaptive_p.h           17053 grammar/head.h
-     543 api/missing.h                    7404 samplers/llama_cpp/head.h       17088 grammar/tree.h
-     557 api/sample.h                     7481 samplers/llama_cpp/truncation.h 17890 grammar/finishing.h
-     646 api/chains.h                     7621 samplers/llama_cpp/temperature.h 18187 grammar/reading.h
-     898 api/samplers.h                   7683 samplers/llama_cpp/selection.h  18272 grammar/gbnf.h
-    1153 api/gumbel.h                     7824 samplers/infill.h               18564 grammar/regex.h
-    1176 api/operator.h                   7907 config/describe.h               18961 grammar/derivatives.h
-    1226 api/kv.h                         8088 config/params.h                 19538 grammar/vocabulary.h
-    1407 api/llama_cpp.h                  8161 config/constructors.h           20006 grammar/triggers.h
-    1449 api/text_error.h                 8372 config/from_params.h            20331 grammar/matcher.h
-    1466 api/grammar.h                    8445 config/orders.h                 20508 grammar/states.h
-    1630 api/shards.h                     8677 config/numbers.h                20663 grammar/items.h
-    1727 api/peers.h                      8815 config/set.h                    20789 grammar/masks.h
-    1796 api/drafts.h                     8965 config/tell.h                   20984 grammar/runs.h
-    1895 api/constraints.h                9098 config/settings.h               21157 grammar/entries.h
-    2066 api/parts.h                      9210 life/rollback.h                 21528 grammar/accepting.h
-    2104 base/switches.h                  9526 life/chain.h                    21864 grammar/waiting.h
-    2358 base/random.h                    9806 life/members.h                  21990 grammar/history.h
-    2381 base/mt19937.h                   9921 life/update.h                   22116 grammar/room.h
-    2455 base/exact.h                    10182 life/copy.h                     22417 grammar/sampler.h
-    2667 base/bits128.h                  10375 rows/row.h                      22679 grammar/hooks.h
-    2746 base/elements.h                 10653 rows/reserve.h                  22788 schema/head.h
-    2871 kernels/llama_cpp/contract.h    10723 rows/pieces.h                   22962 schema/errors.h
-    2919 kernels/contract.h              10818 rows/thresholds.h               23075 schema/collections.h
-    3039 kernels/scalar.h                10924 rows/compact.h                  23109 schema/references.h
-    3225 kernels/llama_cpp/scalar.h      11106 rows/sums.h                     23381 schema/strings.h
-    3246 kernels/sets.h                  11254 rows/changes.h                  23443 schema/numbers.h
-    3295 kernels/vectors.h               11339 rows/cuts.h                     23716 schema/sets.h
-    3413 kernels/avx512.h                11769 rows/typical.h                  23914 schema/formats.h
-    3497 kernels/avx2.h                  12081 rows/tail_free.h                24111 schema/scalars.h
-    3559 kernels/sse2.h                  12157 rows/selecting.h                24410 schema/goals.h
-    3576 kernels/neon.h                  12289 rows/mirostat.h                 24631 schema/alternatives.h
-    3598 kernels/wasm.h                  12370 rows/plan.h                     25109 schema/objects.h
-    3614 kernels/generic.h               12418 rows/logprobs.h                 25622 schema/arrays.h
-    3634 kernels/shared.h                12504 rows/step.h                     25876 schema/whole.h
-    3758 kernels/passes.h                12521 rows/llama_cpp/sums.h           26049 grammar/grammars.h
-    4331 kernels/llama_cpp/passes.h      12840 rows/llama_cpp/samplers.h       26111 peers/tables.h
-    4415 kernels/check.h                 13316 rows/llama_cpp/step.h           26418 peers/values.h
-    4439 kernels/dispatch.h              13350 run/apply.h                     26830 peers/llama_server.h
-    4639 core/array.h                    13435 run/writing.h                   26899 peers/fields.h
-    4969 core/table.h                    13565 run/arrays.h                    27060 peers/requests.h
-    5229 core/windows.h                  13689 run/arrays_llama_cpp.h          27184 shards/head.h
-    5321 constraints/record.h            13891 run/walk.h                      27305 shards/bytes.h
-    5358 rows/work.h                     13992 run/finish.h                    27403 shards/merging.h
-    5384 life/past.h                     14022 run/draw_llama_cpp.h            27681 shards/row.h
-    5405 core/record.h                   14096 run/draw.h                      27798 shards/answers.h
-    5520 core/fields.h                   14180 run/sample.h                    28353 shards/logprobs.h
-    5691 core/owners.h                   14296 run/verify.h                    28491 shards/told.h
-    5739 core/mt19937.h                  14386 run/batch.h                     28630 shards/steps.h
-    5796 core/no_mt19937.h               14538 life/state.h                    28827 shards/prefix.h
-    5829 core/making.h                   14630 life/state_fields.h             29419 shards/cuts.h
-    5959 core/streams.h                  14730 life/state_kinds.h              29641 shards/draws.h
-    5997 samplers/logit_bias.h           14891 grammar/declared.h              29793 shards/way.h
-    6035 samplers/patch.h                14905 constraints/declared.h          29938 shards/memory.h
-    6059 samplers/penalties.h            14926 core/kinds.h                    30015 shards/batch.h
-    6115 samplers/dry.h                  15016 operator/weights.h              30449 drafts/head.h
-    6449 samplers/top_n_sigma.h          15104 operator/search.h               30497 drafts/block.h
-    6533 samplers/tail_free.h            15243 operator/run.h                  30687 drafts/tree.h
-    6609 samplers/typical_top_p.h        15412 kv/cells.h                      30821 drafts/relaxed.h
-    6644 samplers/min_p.h                15449 kv/making.h                     30904 constraints/automaton.h
-    6657 samplers/top_a.h                15675 kv/slot.h                       30994 constraints/making.h
-    6710 samplers/top_h_min_k.h          15814 kv/sequences.h                  31210 constraints/sampler.h
-    6780 samplers/xtc.h                  15949 kv/data.h                       31303 constraints/constructors.h
-    6816 samplers/temperature.h          16073 kv/update.h                     31569 constraints/accepting.h
-    6880 samplers/smoothing.h            16199 kv/state.h                      31811 constraints/drawing.h
-    6933 samplers/drafted.h              16411 llama_cpp/functions.h           31997 constraints/told.h
-    6958 samplers/selection.h            16481 llama_cpp/object.h              32058 constraints/top_p_decay.h
-    6987 samplers/choose.h               16535 llama_cpp/vocabulary.h          32114 constraints/accessors.h
-    7050 samplers/ratio.h                16612 text/reading.h                  32153 base/restore.h
-    7117 samplers/draw.h                 16722 text/strings.h                  32167 api/license.h
+       2 api/opening.h                    7226 samplers/gumbel.h               16849 text/values.h
+     263 api/config.h                     7286 samplers/mirostat.h             17004 text/documents.h
+     294 api/types.h                      7386 samplers/adaptive_p.h           17080 grammar/head.h
+     543 api/missing.h                    7461 samplers/llama_cpp/head.h       17115 grammar/tree.h
+     557 api/sample.h                     7538 samplers/llama_cpp/truncation.h 17917 grammar/finishing.h
+     646 api/chains.h                     7678 samplers/llama_cpp/temperature.h 18214 grammar/reading.h
+     898 api/samplers.h                   7740 samplers/llama_cpp/selection.h  18299 grammar/gbnf.h
+    1153 api/gumbel.h                     7881 samplers/infill.h               18591 grammar/regex.h
+    1176 api/operator.h                   7964 config/describe.h               18988 grammar/derivatives.h
+    1226 api/kv.h                         8145 config/params.h                 19565 grammar/vocabulary.h
+    1407 api/llama_cpp.h                  8218 config/constructors.h           20033 grammar/triggers.h
+    1449 api/text_error.h                 8429 config/from_params.h            20358 grammar/matcher.h
+    1466 api/grammar.h                    8502 config/orders.h                 20535 grammar/states.h
+    1630 api/shards.h                     8734 config/numbers.h                20690 grammar/items.h
+    1727 api/peers.h                      8872 config/set.h                    20816 grammar/masks.h
+    1796 api/drafts.h                     9022 config/tell.h                   21011 grammar/runs.h
+    1895 api/constraints.h                9155 config/settings.h               21184 grammar/entries.h
+    2066 api/parts.h                      9267 life/rollback.h                 21555 grammar/accepting.h
+    2104 base/switches.h                  9583 life/chain.h                    21891 grammar/waiting.h
+    2358 base/random.h                    9863 life/members.h                  22017 grammar/history.h
+    2381 base/mt19937.h                   9978 life/update.h                   22143 grammar/room.h
+    2455 base/exact.h                    10239 life/copy.h                     22444 grammar/sampler.h
+    2667 base/bits128.h                  10432 rows/row.h                      22706 grammar/hooks.h
+    2746 base/elements.h                 10710 rows/reserve.h                  22815 schema/head.h
+    2871 kernels/llama_cpp/contract.h    10780 rows/pieces.h                   22989 schema/errors.h
+    2919 kernels/contract.h              10875 rows/thresholds.h               23102 schema/collections.h
+    3039 kernels/scalar.h                10981 rows/compact.h                  23136 schema/references.h
+    3225 kernels/llama_cpp/scalar.h      11163 rows/sums.h                     23408 schema/strings.h
+    3246 kernels/sets.h                  11311 rows/changes.h                  23470 schema/numbers.h
+    3295 kernels/vectors.h               11396 rows/cuts.h                     23743 schema/sets.h
+    3413 kernels/avx512.h                11826 rows/typical.h                  23941 schema/formats.h
+    3497 kernels/avx2.h                  12138 rows/tail_free.h                24138 schema/scalars.h
+    3559 kernels/sse2.h                  12214 rows/selecting.h                24437 schema/goals.h
+    3576 kernels/neon.h                  12346 rows/mirostat.h                 24658 schema/alternatives.h
+    3598 kernels/wasm.h                  12427 rows/plan.h                     25136 schema/objects.h
+    3614 kernels/generic.h               12475 rows/logprobs.h                 25649 schema/arrays.h
+    3634 kernels/shared.h                12561 rows/step.h                     25903 schema/whole.h
+    3758 kernels/passes.h                12578 rows/llama_cpp/sums.h           26076 grammar/grammars.h
+    4331 kernels/llama_cpp/passes.h      12895 rows/llama_cpp/samplers.h       26138 peers/tables.h
+    4415 kernels/check.h                 13371 rows/llama_cpp/step.h           26445 peers/values.h
+    4439 kernels/dispatch.h              13400 run/apply.h                     26857 peers/llama_server.h
+    4639 core/array.h                    13483 run/writing.h                   26926 peers/fields.h
+    4969 core/table.h                    13613 run/arrays.h                    27087 peers/requests.h
+    5279 core/windows.h                  13715 run/arrays_llama_cpp.h          27211 shards/head.h
+    5371 constraints/record.h            13917 run/walk.h                      27332 shards/bytes.h
+    5408 rows/work.h                     14018 run/finish.h                    27430 shards/merging.h
+    5434 life/past.h                     14048 run/draw_llama_cpp.h            27708 shards/row.h
+    5455 core/record.h                   14124 run/draw.h                      27825 shards/answers.h
+    5570 core/fields.h                   14207 run/sample.h                    28380 shards/logprobs.h
+    5741 core/owners.h                   14323 run/verify.h                    28518 shards/told.h
+    5789 core/mt19937.h                  14413 run/batch.h                     28657 shards/steps.h
+    5846 core/no_mt19937.h               14565 life/state.h                    28854 shards/prefix.h
+    5879 core/making.h                   14657 life/state_fields.h             29446 shards/cuts.h
+    6009 core/streams.h                  14757 life/state_kinds.h              29668 shards/draws.h
+    6047 samplers/logit_bias.h           14918 grammar/declared.h              29820 shards/way.h
+    6085 samplers/patch.h                14932 constraints/declared.h          29965 shards/memory.h
+    6109 samplers/penalties.h            14953 core/kinds.h                    30042 shards/batch.h
+    6165 samplers/dry.h                  15043 operator/weights.h              30476 drafts/head.h
+    6499 samplers/top_n_sigma.h          15131 operator/search.h               30524 drafts/block.h
+    6583 samplers/tail_free.h            15270 operator/run.h                  30714 drafts/tree.h
+    6659 samplers/typical_top_p.h        15439 kv/cells.h                      30848 drafts/relaxed.h
+    6694 samplers/min_p.h                15476 kv/making.h                     30931 constraints/automaton.h
+    6707 samplers/top_a.h                15702 kv/slot.h                       31021 constraints/making.h
+    6760 samplers/top_h_min_k.h          15841 kv/sequences.h                  31237 constraints/sampler.h
+    6830 samplers/xtc.h                  15976 kv/data.h                       31330 constraints/constructors.h
+    6866 samplers/temperature.h          16100 kv/update.h                     31596 constraints/accepting.h
+    6937 samplers/smoothing.h            16226 kv/state.h                      31838 constraints/drawing.h
+    6990 samplers/drafted.h              16438 llama_cpp/functions.h           32024 constraints/told.h
+    7015 samplers/selection.h            16508 llama_cpp/object.h              32085 constraints/top_p_decay.h
+    7044 samplers/choose.h               16562 llama_cpp/vocabulary.h          32141 constraints/accessors.h
+    7107 samplers/ratio.h                16639 text/reading.h                  32180 base/restore.h
+    7174 samplers/draw.h                 16749 text/strings.h                  32194 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4988,7 +4988,8 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KINDS(X) \
     X(GUMBEL, "gumbel", 6, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_VIEW_SORTED, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
 #define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
 #else
@@ -5001,7 +5002,8 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
 #define SAMPI_GRAMMAR_KINDS(X) \
     X(GRAMMAR, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, false, &SAMPI_GRAMMAR_HOOKS, \
+      SAMPI_BY_INTERFACE, \
+      false, &SAMPI_GRAMMAR_HOOKS, \
       NULL, NULL, NULL, NULL)
 #define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
 #else
@@ -5031,109 +5033,142 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED /* one kind, whose samplers have names of their own, and top_p with a decay */
 #define SAMPI_CONSTRAINT_KINDS(X) \
     X(CONSTRAINT, "constraint", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
+      s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
       sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint) \
     X(TOP_P_DECAY, "top-p-decay", 0, 0, "", \
-      SAMPI_DROPS | SAMPI_IF_NAMED, s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+      s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
-#define SAMPI_CASE_DECAY case SAMPI_TOP_P_DECAY:
 #else
 #define SAMPI_CONSTRAINT_KINDS(X)
 #define SAMPI_CASE_CONSTRAINT
-#define SAMPI_CASE_DECAY
 #endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
+      s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+      s->u.penalties.last_n == 0 || \
       (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
       &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-      SAMPI_KEEPS_P, s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+      s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
       sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
       sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
     X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-      SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
-      SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
     X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(TOP_H, "top-h", 0, 'b', "top_h;top-h", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
     X(MIN_K, "min-k", 0, 'g', "min_k;min-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
       sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
-      SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
     X(INFILL, "infill", 0, 'i', "infill", \
-      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      SAMPI_IF_NAMED, \
+      false, &SAMPI_INFILL_HOOKS, \
       sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+      s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
+      s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(LOG_SOFTMAX, "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
+      SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+      SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_MIROSTAT_HOOKS, \
       sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_MIROSTAT_HOOKS, \
       sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
-      SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
+      SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+      false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
     SAMPI_GUMBEL_KINDS(X) \
     X(CHAIN, "chain", 0, 0, "", \
-      0, false, &SAMPI_CHAIN_HOOKS, \
+      0, \
+      false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, false, &SAMPI_CUSTOM_HOOKS, \
+      SAMPI_BY_INTERFACE, \
+      false, &SAMPI_CUSTOM_HOOKS, \
       NULL, NULL, NULL, NULL) \
     SAMPI_GRAMMAR_KINDS(X) \
     SAMPI_CONSTRAINT_KINDS(X)
@@ -5148,25 +5183,40 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Sets of kinds are the bits of 64. */
-#define SAMPI_KIND_BIT(id) ((uint64_t)1 << SAMPI_##id)
-SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 64, "a set of kinds has a bit for each");
-
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
-   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
+   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give.
+   Without a flag a kind takes the slow way, which is right for all. */
 enum {
-    SAMPI_SELECTS = 1,        /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,        /* p stays as it was, and the order too unless SAMPI_SORTS */
-    SAMPI_DROPS = 4,          /* masked tokens are removed */
-    SAMPI_SORTS = 8,          /* what it leaves is in order */
-    SAMPI_TAKES_FLOOR = 16,   /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 32,    /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 64,    /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128,        /* in the default order only if its values switch it on */
-    SAMPI_PATCHES = 256,      /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 1024,    /* never in the default order, and asked of parameters only if an order names it */
-    SAMPI_BY_INTERFACE = 2048 /* has no apply in the table: the functions of its interface do the work */
+    SAMPI_SELECTS = 1,           /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,           /* p stays as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_DROPS = 4,             /* masked tokens are removed */
+    SAMPI_DROPS_FAST = 8,        /* and so they are by its fast function, but for a few that stay */
+    SAMPI_SORTS = 0x10,          /* what it leaves is in order */
+    SAMPI_KEEPS_SOME = 0x20,     /* and so it is where u.cut.min_keep is above 1: some are kept that it would cut */
+    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 0x80,     /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 0x200,         /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
+    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does no more */
+    SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 0x2000,     /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: the functions of its interface do the work */
+    SAMPI_BY_CHANCE = 0x8000,    /* at times does nothing at all, and then writes no p; else it cuts */
+
+    /* The last state of a view (samp_apply on long arrays) on which its fast function gives what the steps would:
+       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without: the view closes before it. */
+    SAMPI_VIEW_DENSE = 0x10000,
+    SAMPI_VIEW_MASKED = 0x20000,
+    SAMPI_VIEW_DROPPED = 0x30000,
+    SAMPI_VIEW_SORTED = 0x40000,
+    SAMPI_VIEW = 0x70000,
+
+    /* In llama.cpp's arithmetic its fast function */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
+    SAMPI_LLAMA_SORTS = 0x400000        /* its apply begins with sorting, so an array may be sorted before it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -6827,6 +6877,13 @@ static void sampi_mask_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
+}
+
+/* Does either of the two mask tokens perhaps? */
+static bool sampi_temp_masks(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f) return true;
+    return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
 }
 
 /* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
@@ -12683,10 +12740,8 @@ static bool sampi_is_full(const sampi_row *row)
 /* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
-    const uint64_t sorts = SAMPI_KIND_BIT(TAIL_FREE) | SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TOP_A) |
-                           SAMPI_KIND_BIT(XTC) | SAMPI_KIND_BIT(SOFTMAX) | SAMPI_KIND_BIT(MIROSTAT) |
-                           SAMPI_KIND_BIT(MIROSTAT_V2);
-    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
+    return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
+           (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
 /* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
@@ -13325,16 +13380,11 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    const uint64_t scaled = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                            SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(ADAPTIVE_P);
-    const uint64_t by_order = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                              SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TEMP) | SAMPI_KIND_BIT(TEMP_EXT) |
-                              SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(MIROSTAT) |
-                              SAMPI_KIND_BIT(MIROSTAT_V2);
-    const uint64_t kind = (uint64_t)1 << member->kind;
-    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
-    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
-    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
+    bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
+    if (row->by_order && (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->divided && member->kind != SAMPI_DIST)))
+        return SAMPI_DECLINED;
+    if ((row->divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
+        sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
@@ -13384,12 +13434,10 @@ typedef struct sampi_view {
 /* The first of s that is on and does more than to set or scale logits; or NULL. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
-    const uint64_t edits = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY) |
-                           SAMPI_KIND_BIT(TEMP);
     const sampi_sampler *first = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
         first = sampi_first_cut(s->u.chain.item[i]);
-    return sampi_is_chain(s) || s->off || edits >> s->kind & 1 ? first : s;
+    return sampi_is_chain(s) || s->off || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
 /* Does s look at few of n logits, those of lines with a large maximum? */
@@ -13570,8 +13618,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
-    bool keeps = sampi_traits_of(s->kind)->flags & SAMPI_KEEPS_P;
-    return !keeps && s->kind != SAMPI_GREEDY && s->kind != SAMPI_XTC; /* xtc does now and then */
+    return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
 /* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
@@ -13600,23 +13647,11 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
     if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
     if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
-    switch (s->kind) {
-        SAMPI_CASE_CONSTRAINT
-        case SAMPI_LOGIT_BIAS:
-        case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
-        case SAMPI_TEMP:
-        case SAMPI_TEMP_EXT:
-            return !view->drops || (!view->sorts && s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f));
-        case SAMPI_PENALTIES:
-        case SAMPI_DRY:
-        case SAMPI_TYPICAL:
-        case SAMPI_ADAPTIVE_P: return !view->sorts;
-        case SAMPI_MIROSTAT:
-        case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
-        default: return true;
-    }
+    unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
+    if (view->drops) state = SAMPI_VIEW_DROPPED;
+    if (view->sorts) state = SAMPI_VIEW_SORTED;
+    if (view->drops && sampi_temp_masks(s)) return false; /* what is masked would stay */
+    return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
 /* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
@@ -13632,20 +13667,12 @@ static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *b
 {
     double z;
     switch (s->kind) {
-        case SAMPI_TOP_K:
-        case SAMPI_TAIL_FREE:
-        case SAMPI_TYPICAL:
-        case SAMPI_TOP_P:
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K: SAMPI_CASE_DECAY
-        case SAMPI_SOFTMAX:
-        case SAMPI_MIROSTAT: return true;
         case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
         case SAMPI_MIROSTAT_V2:
             if (row->n > 1) return false;
             z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
             return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
-        default: return false;
+        default: return sampi_traits_of(s->kind)->flags & SAMPI_SORTS;
     }
 }
 
@@ -13658,22 +13685,21 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     sampi_row before = *row;
-    bool behind = false, selects = flags & SAMPI_SELECTS, is_xtc = kind == SAMPI_XTC,
+    bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
          is_typical = kind == SAMPI_TYPICAL;
-    bool shows = (sampi_sets_p(s) || is_xtc) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row), mu = s->now.mu;
-    size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
+    size_t n = by_chance || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
-    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
-    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
-    if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if (flags & SAMPI_KEEPS_SOME && kind != SAMPI_MIN_P && s->u.cut.min_keep > 1)
+        return SAMPI_DECLINED;                                                   /* it may sort, */
+    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
-    int status = kind == SAMPI_SOFTMAX ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
     if (status) return status;
-    if (is_xtc) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
-    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || kind == SAMPI_MIROSTAT ||
-                   kind == SAMPI_MIROSTAT_V2 || (is_xtc && n);
+    if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
+    view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
     view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
     if (is_typical) {
         view->order.score = sampi_typical_score;
@@ -13681,7 +13707,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.mean = (double)sums.s / (double)sums.z;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || is_typical || kind == SAMPI_SOFTMAX)
+    if (shows || selects || is_short || is_typical || flags & SAMPI_ONLY_SHOWS)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }
@@ -13963,9 +13989,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
 /* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const uint64_t kinds = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY);
+    const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
-    return !s->off && is_dense && kinds >> s->kind & 1;
+    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
 /* As in the steps, the array is checked before anything is counted as an edit or written. */
@@ -14060,7 +14086,9 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
         if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
     }
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags &
+                                         (SAMPI_KEEPS_P | SAMPI_SELECTS)) == SAMPI_KEEPS_P))
+        known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
     while (i < known && !row->cur.data && row->token < 0 && !status) {
@@ -14113,14 +14141,13 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
         const sampi_sampler *member = plan->member[i];
         unsigned flags = sampi_traits_of(member->kind)->flags;
         if (member->off) continue;
-        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
         if (!(flags & SAMPI_DROPS)) continue;
-        if (!(flags & SAMPI_SORTS)) {
-            by_id = by_id && member->u.cut.min_keep <= 1;
-            if (!by_id) continue;
-        } else {
+        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && member->u.cut.min_keep <= 1;
+        if (flags & SAMPI_SORTS)
             by_id = false;
-        }
+        else if (!by_id)
+            continue;
         known = i + 1;
         *sorted = !by_id;
     }

@@ -112,10 +112,10 @@
      134 gpu/api.h                        2200 gpu/prefix.h                     4489 gpu/device.h
      250 gpu/switches.h                   2711 gpu/choosing.h                   4622 gpu/contexts.h
      296 gpu/records.h                    2813 gpu/ending.h                     4783 gpu/steps.h
-     646 gpu/elements.h                   2963 gpu/samplers.h                   4879 gpu/where.h
-     917 gpu/passes.h                     3812 gpu/users.h                      5038 gpu/sending.h
-    1451 gpu/list.h                       3913 gpu/logprobs.h                   5311 gpu/batch.h
-    1850 gpu/left.h                       4069 gpu/advance.h                    5571 gpu/results.h
+     646 gpu/elements.h                   2963 gpu/samplers.h                   4878 gpu/where.h
+     917 gpu/passes.h                     3812 gpu/users.h                      5037 gpu/sending.h
+    1451 gpu/list.h                       3913 gpu/logprobs.h                   5310 gpu/batch.h
+    1850 gpu/left.h                       4069 gpu/advance.h                    5570 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -4834,8 +4834,7 @@ static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s
 /* This one masks none: behind one that removes, the array is still the device's list. */
 static bool sampi_gpu_masks_none(const sampi_sampler *s)
 {
-    if (s->kind == SAMPI_TEMP && s->u.temp.t == 0.0f) return false; /* it masks all but one */
-    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
+    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
 /* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token

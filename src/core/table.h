@@ -19,7 +19,8 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_GUMBEL_DECLARED
 #define SAMPI_GUMBEL_KINDS(X) \
     X(GUMBEL, "gumbel", 6, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_VIEW_SORTED, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
 #define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
 #else
@@ -32,7 +33,8 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
 #define SAMPI_GRAMMAR_KINDS(X) \
     X(GRAMMAR, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, false, &SAMPI_GRAMMAR_HOOKS, \
+      SAMPI_BY_INTERFACE, \
+      false, &SAMPI_GRAMMAR_HOOKS, \
       NULL, NULL, NULL, NULL)
 #define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
 #else
@@ -62,109 +64,142 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED /* one kind, whose samplers have names of their own, and top_p with a decay */
 #define SAMPI_CONSTRAINT_KINDS(X) \
     X(CONSTRAINT, "constraint", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
+      s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
       sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint) \
     X(TOP_P_DECAY, "top-p-decay", 0, 0, "", \
-      SAMPI_DROPS | SAMPI_IF_NAMED, s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+      s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
-#define SAMPI_CASE_DECAY case SAMPI_TOP_P_DECAY:
 #else
 #define SAMPI_CONSTRAINT_KINDS(X)
 #define SAMPI_CASE_CONSTRAINT
-#define SAMPI_CASE_DECAY
 #endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
+      s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+      s->u.penalties.last_n == 0 || \
       (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
       &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-      SAMPI_KEEPS_P, s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+      s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
       sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
       sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
     X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-      SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
-      SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
     X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(TOP_H, "top-h", 0, 'b', "top_h;top-h", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
     X(MIN_K, "min-k", 0, 'g', "min_k;min-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON, s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+      s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
       sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
-      SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
     X(INFILL, "infill", 0, 'i', "infill", \
-      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      SAMPI_IF_NAMED, \
+      false, &SAMPI_INFILL_HOOKS, \
       sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+      s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
+      s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(LOG_SOFTMAX, "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
+      SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+      SAMPI_LLAMA_BY_ORDER, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+      false, &SAMPI_NO_HOOKS, \
       sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+      SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_MIROSTAT_HOOKS, \
       sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+      false, &SAMPI_MIROSTAT_HOOKS, \
       sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
-      SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
+      SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+      false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
     SAMPI_GUMBEL_KINDS(X) \
     X(CHAIN, "chain", 0, 0, "", \
-      0, false, &SAMPI_CHAIN_HOOKS, \
+      0, \
+      false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, false, &SAMPI_CUSTOM_HOOKS, \
+      SAMPI_BY_INTERFACE, \
+      false, &SAMPI_CUSTOM_HOOKS, \
       NULL, NULL, NULL, NULL) \
     SAMPI_GRAMMAR_KINDS(X) \
     SAMPI_CONSTRAINT_KINDS(X)
@@ -179,25 +214,40 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
-/* Sets of kinds are the bits of 64. */
-#define SAMPI_KIND_BIT(id) ((uint64_t)1 << SAMPI_##id)
-SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 64, "a set of kinds has a bit for each");
-
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
-   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
+   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give.
+   Without a flag a kind takes the slow way, which is right for all. */
 enum {
-    SAMPI_SELECTS = 1,        /* a token: it is meant to be the last of a chain */
-    SAMPI_KEEPS_P = 2,        /* p stays as it was, and the order too unless SAMPI_SORTS */
-    SAMPI_DROPS = 4,          /* masked tokens are removed */
-    SAMPI_SORTS = 8,          /* what it leaves is in order */
-    SAMPI_TAKES_FLOOR = 16,   /* its fast function knows a dense row's floor; the others get it compact */
-    SAMPI_ONLY_SHOWS = 32,    /* changes nobody's chance: the fast path leaves it out */
-    SAMPI_OWN_LOGITS = 64,    /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128,        /* in the default order only if its values switch it on */
-    SAMPI_PATCHES = 256,      /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512,   /* turns no logit into -infinity (temp only at temperature 0) */
-    SAMPI_IF_NAMED = 1024,    /* never in the default order, and asked of parameters only if an order names it */
-    SAMPI_BY_INTERFACE = 2048 /* has no apply in the table: the functions of its interface do the work */
+    SAMPI_SELECTS = 1,           /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,           /* p stays as it was, and the order too unless SAMPI_SORTS or SAMPI_KEEPS_SOME */
+    SAMPI_DROPS = 4,             /* masked tokens are removed */
+    SAMPI_DROPS_FAST = 8,        /* and so they are by its fast function, but for a few that stay */
+    SAMPI_SORTS = 0x10,          /* what it leaves is in order */
+    SAMPI_KEEPS_SOME = 0x20,     /* and so it is where u.cut.min_keep is above 1: some are kept that it would cut */
+    SAMPI_TAKES_FLOOR = 0x40,    /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 0x80,     /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 0x100,    /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 0x200,         /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 0x400,       /* changes the logits of a few tokens, each by a rule */
+    SAMPI_ONLY_EDITS = 0x800,    /* sets or scales logits, and does no more */
+    SAMPI_MASKS_NONE = 0x1000,   /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 0x2000,     /* never in the default order, and asked of parameters only if an order names it */
+    SAMPI_BY_INTERFACE = 0x4000, /* has no apply in the table: the functions of its interface do the work */
+    SAMPI_BY_CHANCE = 0x8000,    /* at times does nothing at all, and then writes no p; else it cuts */
+
+    /* The last state of a view (samp_apply on long arrays) on which its fast function gives what the steps would:
+       nothing is cut; tokens are masked; tokens are gone; the rest is in order. Without: the view closes before it. */
+    SAMPI_VIEW_DENSE = 0x10000,
+    SAMPI_VIEW_MASKED = 0x20000,
+    SAMPI_VIEW_DROPPED = 0x30000,
+    SAMPI_VIEW_SORTED = 0x40000,
+    SAMPI_VIEW = 0x70000,
+
+    /* In llama.cpp's arithmetic its fast function */
+    SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
+    SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
+    SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
+    SAMPI_LLAMA_SORTS = 0x400000        /* its apply begins with sorting, so an array may be sorted before it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.

@@ -51,8 +51,7 @@ static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s
 /* This one masks none: behind one that removes, the array is still the device's list. */
 static bool sampi_gpu_masks_none(const sampi_sampler *s)
 {
-    if (s->kind == SAMPI_TEMP && s->u.temp.t == 0.0f) return false; /* it masks all but one */
-    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
+    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE && !sampi_temp_masks(s);
 }
 
 /* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token

@@ -34,12 +34,10 @@ typedef struct sampi_view {
 /* The first of s that is on and does more than to set or scale logits; or NULL. */
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
-    const uint64_t edits = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY) |
-                           SAMPI_KIND_BIT(TEMP);
     const sampi_sampler *first = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
         first = sampi_first_cut(s->u.chain.item[i]);
-    return sampi_is_chain(s) || s->off || edits >> s->kind & 1 ? first : s;
+    return sampi_is_chain(s) || s->off || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
 /* Does s look at few of n logits, those of lines with a large maximum? */

@@ -5,8 +5,7 @@
 
 static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 {
-    bool keeps = sampi_traits_of(s->kind)->flags & SAMPI_KEEPS_P;
-    return !keeps && s->kind != SAMPI_GREEDY && s->kind != SAMPI_XTC; /* xtc does now and then */
+    return !(sampi_traits_of(s->kind)->flags & (SAMPI_KEEPS_P | SAMPI_BY_CHANCE));
 }
 
 /* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
@@ -35,23 +34,11 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
     if (sampi_is_llama_row(row) != sampi_is_llama_cpp(s)) return false;
     if (sampi_is_llama_row(row)) return sampi_fits_llama(row, s);
-    switch (s->kind) {
-        SAMPI_CASE_CONSTRAINT
-        case SAMPI_LOGIT_BIAS:
-        case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
-        case SAMPI_TEMP:
-        case SAMPI_TEMP_EXT:
-            return !view->drops || (!view->sorts && s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f));
-        case SAMPI_PENALTIES:
-        case SAMPI_DRY:
-        case SAMPI_TYPICAL:
-        case SAMPI_ADAPTIVE_P: return !view->sorts;
-        case SAMPI_MIROSTAT:
-        case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
-        default: return true;
-    }
+    unsigned state = has_floor || is_compact ? SAMPI_VIEW_MASKED : SAMPI_VIEW_DENSE;
+    if (view->drops) state = SAMPI_VIEW_DROPPED;
+    if (view->sorts) state = SAMPI_VIEW_SORTED;
+    if (view->drops && sampi_temp_masks(s)) return false; /* what is masked would stay */
+    return (sampi_traits_of(s->kind)->flags & SAMPI_VIEW) >= state;
 }
 
 /* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
@@ -67,20 +54,12 @@ static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *b
 {
     double z;
     switch (s->kind) {
-        case SAMPI_TOP_K:
-        case SAMPI_TAIL_FREE:
-        case SAMPI_TYPICAL:
-        case SAMPI_TOP_P:
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K: SAMPI_CASE_DECAY
-        case SAMPI_SOFTMAX:
-        case SAMPI_MIROSTAT: return true;
         case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
         case SAMPI_MIROSTAT_V2:
             if (row->n > 1) return false;
             z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
             return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
-        default: return false;
+        default: return sampi_traits_of(s->kind)->flags & SAMPI_SORTS;
     }
 }
 
@@ -93,22 +72,21 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     sampi_row before = *row;
-    bool behind = false, selects = flags & SAMPI_SELECTS, is_xtc = kind == SAMPI_XTC,
+    bool behind = false, selects = flags & SAMPI_SELECTS, by_chance = flags & SAMPI_BY_CHANCE,
          is_typical = kind == SAMPI_TYPICAL;
-    bool shows = (sampi_sets_p(s) || is_xtc) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    bool shows = (sampi_sets_p(s) || by_chance) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row), mu = s->now.mu;
-    size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
+    size_t n = by_chance || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
-    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
-    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
-    if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if (flags & SAMPI_KEEPS_SOME && kind != SAMPI_MIN_P && s->u.cut.min_keep > 1)
+        return SAMPI_DECLINED;                                                   /* it may sort, */
+    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
+    if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
-    int status = kind == SAMPI_SOFTMAX ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
     if (status) return status;
-    if (is_xtc) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
-    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || kind == SAMPI_MIROSTAT ||
-                   kind == SAMPI_MIROSTAT_V2 || (is_xtc && n);
+    if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
+    view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
     view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
     if (is_typical) {
         view->order.score = sampi_typical_score;
@@ -116,7 +94,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
         view->order.mean = (double)sums.s / (double)sums.z;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || is_typical || kind == SAMPI_SOFTMAX)
+    if (shows || selects || is_short || is_typical || flags & SAMPI_ONLY_SHOWS)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }

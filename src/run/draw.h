@@ -17,14 +17,13 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
         const sampi_sampler *member = plan->member[i];
         unsigned flags = sampi_traits_of(member->kind)->flags;
         if (member->off) continue;
-        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_KEEPS_P) || flags & SAMPI_SELECTS) break;
         if (!(flags & SAMPI_DROPS)) continue;
-        if (!(flags & SAMPI_SORTS)) {
-            by_id = by_id && member->u.cut.min_keep <= 1;
-            if (!by_id) continue;
-        } else {
+        if (flags & SAMPI_KEEPS_SOME) by_id = by_id && member->u.cut.min_keep <= 1;
+        if (flags & SAMPI_SORTS)
             by_id = false;
-        }
+        else if (!by_id)
+            continue;
         known = i + 1;
         *sorted = !by_id;
     }

@@ -38,7 +38,9 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         bool is_late = n > 0 && (masks || sampi_is_custom(member[n - 1]));
         if ((!plan->member[j]->off || is_late) && plan->member[j] != done) member[n++] = plan->member[j];
     }
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags &
+                                         (SAMPI_KEEPS_P | SAMPI_SELECTS)) == SAMPI_KEEPS_P))
+        known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
     while (i < known && !row->cur.data && row->token < 0 && !status) {

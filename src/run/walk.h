@@ -72,9 +72,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
 /* Alone, these take less time by their steps than by a view: they look for tokens where most are at their ids. */
 static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
 {
-    const uint64_t kinds = SAMPI_KIND_BIT(LOGIT_BIAS) | SAMPI_KIND_BIT(PENALTIES) | SAMPI_KIND_BIT(DRY);
+    const unsigned few = SAMPI_ONLY_EDITS | SAMPI_PATCHES;
     bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
-    return !s->off && is_dense && kinds >> s->kind & 1;
+    return !s->off && is_dense && (sampi_traits_of(s->kind)->flags & few) == few;
 }
 
 /* As in the steps, the array is checked before anything is counted as an edit or written. */

@@ -13,6 +13,13 @@ static void sampi_mask_but(samp_token_data_array *cur, size_t best)
         if (i != best) cur->data[i].logit = -INFINITY;
 }
 
+/* Does either of the two mask tokens perhaps? */
+static bool sampi_temp_masks(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f) return true;
+    return (s->kind == SAMPI_TEMP || s->kind == SAMPI_TEMP_EXT) && s->u.temp.t < SAMPI_TEMP_MIN;
+}
+
 /* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
 static void sampi_scale(samp_token_data_array *cur, float t)
 {

@@ -9,16 +9,11 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    const uint64_t scaled = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                            SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(ADAPTIVE_P);
-    const uint64_t by_order = SAMPI_KIND_BIT(TOP_K) | SAMPI_KIND_BIT(TOP_P) | SAMPI_KIND_BIT(MIN_P) |
-                              SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TEMP) | SAMPI_KIND_BIT(TEMP_EXT) |
-                              SAMPI_KIND_BIT(GREEDY) | SAMPI_KIND_BIT(DIST) | SAMPI_KIND_BIT(MIROSTAT) |
-                              SAMPI_KIND_BIT(MIROSTAT_V2);
-    const uint64_t kind = (uint64_t)1 << member->kind;
-    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
-    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
-    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
+    bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
+    if (row->by_order && (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->divided && member->kind != SAMPI_DIST)))
+        return SAMPI_DECLINED;
+    if ((row->divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
+        sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;

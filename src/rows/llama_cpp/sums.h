@@ -162,10 +162,8 @@ static bool sampi_is_full(const sampi_row *row)
 /* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
 static bool sampi_llama_sorts(const sampi_sampler *s)
 {
-    const uint64_t sorts = SAMPI_KIND_BIT(TAIL_FREE) | SAMPI_KIND_BIT(TYPICAL) | SAMPI_KIND_BIT(TOP_A) |
-                           SAMPI_KIND_BIT(XTC) | SAMPI_KIND_BIT(SOFTMAX) | SAMPI_KIND_BIT(MIROSTAT) |
-                           SAMPI_KIND_BIT(MIROSTAT_V2);
-    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
+    return (sampi_traits_of(s->kind)->flags & SAMPI_LLAMA_SORTS) ||
+           (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
 /* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
