@@ -232,30 +232,30 @@
     5408 rows/work.h                     14018 run/finish.h                    27430 shards/merging.h
     5434 life/past.h                     14048 run/draw_llama_cpp.h            27708 shards/row.h
     5455 core/record.h                   14124 run/draw.h                      27825 shards/answers.h
-    5570 core/fields.h                   14207 run/sample.h                    28380 shards/logprobs.h
-    5741 core/owners.h                   14323 run/verify.h                    28518 shards/told.h
-    5789 core/mt19937.h                  14413 run/batch.h                     28657 shards/steps.h
-    5846 core/no_mt19937.h               14565 life/state.h                    28854 shards/prefix.h
-    5879 core/making.h                   14657 life/state_fields.h             29446 shards/cuts.h
-    6009 core/streams.h                  14757 life/state_kinds.h              29668 shards/draws.h
-    6047 samplers/logit_bias.h           14918 grammar/declared.h              29820 shards/way.h
-    6085 samplers/patch.h                14932 constraints/declared.h          29965 shards/memory.h
-    6109 samplers/penalties.h            14953 core/kinds.h                    30042 shards/batch.h
-    6165 samplers/dry.h                  15043 operator/weights.h              30476 drafts/head.h
-    6499 samplers/top_n_sigma.h          15131 operator/search.h               30524 drafts/block.h
-    6583 samplers/tail_free.h            15270 operator/run.h                  30714 drafts/tree.h
-    6659 samplers/typical_top_p.h        15439 kv/cells.h                      30848 drafts/relaxed.h
-    6694 samplers/min_p.h                15476 kv/making.h                     30931 constraints/automaton.h
-    6707 samplers/top_a.h                15702 kv/slot.h                       31021 constraints/making.h
-    6760 samplers/top_h_min_k.h          15841 kv/sequences.h                  31237 constraints/sampler.h
-    6830 samplers/xtc.h                  15976 kv/data.h                       31330 constraints/constructors.h
-    6866 samplers/temperature.h          16100 kv/update.h                     31596 constraints/accepting.h
-    6937 samplers/smoothing.h            16226 kv/state.h                      31838 constraints/drawing.h
-    6990 samplers/drafted.h              16438 llama_cpp/functions.h           32024 constraints/told.h
-    7015 samplers/selection.h            16508 llama_cpp/object.h              32085 constraints/top_p_decay.h
-    7044 samplers/choose.h               16562 llama_cpp/vocabulary.h          32141 constraints/accessors.h
-    7107 samplers/ratio.h                16639 text/reading.h                  32180 base/restore.h
-    7174 samplers/draw.h                 16749 text/strings.h                  32194 api/license.h
+    5570 core/fields.h                   14207 run/sample.h                    28377 shards/logprobs.h
+    5741 core/owners.h                   14323 run/verify.h                    28515 shards/told.h
+    5789 core/mt19937.h                  14413 run/batch.h                     28654 shards/steps.h
+    5846 core/no_mt19937.h               14565 life/state.h                    28859 shards/prefix.h
+    5879 core/making.h                   14657 life/state_fields.h             29419 shards/cuts.h
+    6009 core/streams.h                  14757 life/state_kinds.h              29640 shards/draws.h
+    6047 samplers/logit_bias.h           14918 grammar/declared.h              29786 shards/way.h
+    6085 samplers/patch.h                14932 constraints/declared.h          29931 shards/memory.h
+    6109 samplers/penalties.h            14953 core/kinds.h                    30008 shards/batch.h
+    6165 samplers/dry.h                  15043 operator/weights.h              30442 drafts/head.h
+    6499 samplers/top_n_sigma.h          15131 operator/search.h               30490 drafts/block.h
+    6583 samplers/tail_free.h            15270 operator/run.h                  30680 drafts/tree.h
+    6659 samplers/typical_top_p.h        15439 kv/cells.h                      30814 drafts/relaxed.h
+    6694 samplers/min_p.h                15476 kv/making.h                     30897 constraints/automaton.h
+    6707 samplers/top_a.h                15702 kv/slot.h                       30987 constraints/making.h
+    6760 samplers/top_h_min_k.h          15841 kv/sequences.h                  31203 constraints/sampler.h
+    6830 samplers/xtc.h                  15976 kv/data.h                       31296 constraints/constructors.h
+    6866 samplers/temperature.h          16100 kv/update.h                     31562 constraints/accepting.h
+    6937 samplers/smoothing.h            16226 kv/state.h                      31804 constraints/drawing.h
+    6990 samplers/drafted.h              16438 llama_cpp/functions.h           31990 constraints/told.h
+    7015 samplers/selection.h            16508 llama_cpp/object.h              32051 constraints/top_p_decay.h
+    7044 samplers/choose.h               16562 llama_cpp/vocabulary.h          32107 constraints/accessors.h
+    7107 samplers/ratio.h                16639 text/reading.h                  32146 base/restore.h
+    7174 samplers/draw.h                 16749 text/strings.h                  32160 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -28225,9 +28225,6 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
     return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
 }
 
-/* What a member divides by on the way to a draw that was asked for ahead: a temperature, or min_p that keeps all. */
-static float sampi_way_temp(const sampi_sampler *s) { return s->kind == SAMPI_MIN_P ? 1.0f : s->u.temp.t; }
-
 /* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
 {
@@ -28265,7 +28262,7 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
         n = row->seeks ? sampi_look_kept(shard, row)
                        : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
         for (int i = row->at + 1; i < row->drawer && n; i++)
-            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), false, kept);
+            k->scale(kept, n, 1.0f / member[i]->u.temp.t, false, kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }
@@ -28741,6 +28738,14 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return 0;
 }
 
+/* How many of the list reach a floor. */
+static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
+{
+    size_t n = 0;
+    while (n < row->n_list && (double)row->list[n].logit >= floor) n++;
+    return n;
+}
+
 static void sampi_sort_list(sampi_shard_row *row)
 {
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
@@ -28981,17 +28986,9 @@ static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const 
 {
     const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
     const sampi_kind kind = member[row->at]->kind;
-    if (!row->seeks || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
-    if (!next || next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
+    if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
+    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
     return (double)row->max + sampi_ln(next->u.cut.p);
-}
-
-/* Does min_p, which comes next, keep all to the end that is being looked for? */
-static bool sampi_next_keeps_all(const sampi_shard_row *row, sampi_sampler *const *member, int n)
-{
-    uint32_t bucket;
-    double floor = sampi_next_floor(row, member, n);
-    return floor < INFINITY && sampi_end_side(&row->end, sampi_float_up(floor), &bucket) > 0;
 }
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
@@ -29000,7 +28997,6 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
 {
     int i = row->at;
     if (member[i]->kind != SAMPI_MIROSTAT) {
-        i += sampi_next_keeps_all(row, member, n);
         for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
         if (i + 1 != n) return false;
         bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
@@ -29032,14 +29028,10 @@ static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member,
     row->has_kept = false;
     if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
     row->kept.max = max;
-    if (!(max > -INFINITY)) {
+    if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
-    } else if (sampi_draws_from(row, member, n, max)) {
-        row->ask |= SAMPI_ASK_SEGS;
-    } else {
-        row->ask |= SAMPI_ASK_SUMS;
-        if (row->n_list < SAMPI_SHARD_LIST) sampi_ask_list(row, SAMPI_SHARD_LIST);
-    }
+    else
+        row->ask |= sampi_draws_from(row, member, n, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
     return SAMPI_STEP_WAITS;
 }
 
@@ -29104,19 +29096,6 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* List that many tokens near the mean, if there are some, instead of what has been asked. A LIST that has to wait is
-   missing only when it is asked for (sampi_seek). */
-static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
-{
-    if (room == 0) return SAMPI_STEP_WAITS;
-    row->end.room_near = room;
-    row->end.away = away;
-    row->end.later = row->ask;
-    row->has |= SAMPI_ASK_LIST;
-    row->ask = SAMPI_ASK_NEAR;
-    return SAMPI_STEP_WAITS;
-}
-
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
    width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
 static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
@@ -29130,7 +29109,12 @@ static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, 
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
     (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
-    return sampi_near_instead(row, sampi_guess_room(&g, at, tokens), from + 2.0 * (double)end->until / end->scale);
+    end->room_near = sampi_guess_room(&g, at, tokens);
+    end->away = from + 2.0 * (double)end->until / end->scale;
+    if (end->room_near == 0) return SAMPI_STEP_WAITS;
+    end->later = row->ask;
+    row->ask = SAMPI_ASK_NEAR;
+    return SAMPI_STEP_WAITS;
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -29184,11 +29168,8 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) {
-            (void)sampi_ask_runs(row, member, n);
-            if (!(end->order.mean > 0.0) || count + tokens > SAMPI_SHARD_ROOM) return SAMPI_STEP_WAITS;
-            return sampi_near_instead(row, (size_t)(count + tokens), end->from + (end->path[0] + 2.0) / end->scale);
-        }
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
+            return sampi_ask_runs(row, member, n);
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
             (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
@@ -29226,7 +29207,7 @@ static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi
     row->end.mine = 0;
     for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
     for (int k = row->at + 1; draws && k < row->drawer; k++)
-        sampi_use()->scale(x, to, 1.0f / sampi_way_temp(member[k]), false, x);
+        sampi_use()->scale(x, to, 1.0f / member[k]->u.temp.t, false, x);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
         const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
@@ -29375,21 +29356,14 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
-   where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
+   Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
-    const sampi_kind kind = member[row->at]->kind;
-    if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
-    const sampi_sampler *next = member[row->at + 1];
-    if (next->kind == SAMPI_TOP_K && !next->u.top_k.ties)
-        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
-    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
-    double floor = (double)row->max + sampi_ln(next->u.cut.p);
-    size_t keep = 0;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
-    if (keep == row->n_list) return 0;
-    return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
+    const double floor = sampi_next_floor(row, member, n);
+    const size_t keep = sampi_listed_above(row, floor);
+    if (!(floor < INFINITY) || keep == row->n_list) return 0;
+    return keep > sampi_min_keep(member[row->at + 1]) ? keep : sampi_min_keep(member[row->at + 1]);
 }
 
 /* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
@@ -29432,7 +29406,6 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
     }
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
-        row->has &= ~(row->ask & (unsigned)SAMPI_ASK_LIST);
         end->later = 0;
         return SAMPI_STEP_WAITS;
     }
@@ -29551,9 +29524,8 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
 static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              double floor, size_t min_keep)
 {
-    size_t keep = 0;
+    const size_t keep = sampi_listed_above(row, floor);
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
     if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
@@ -29806,14 +29778,8 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
     double floor = sampi_mirostat_floor(s, row->max, (double)row->sums.z);
-    size_t keep = 0;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
-    if (keep < row->n_list) {
-        (void)sampi_keep_listed(row, keep ? keep : 1);
-    } else {
-        if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
-        sampi_forget_sums(row);
-    }
+    const size_t keep = sampi_listed_above(row, floor);
+    (void)(keep < row->n_list ? sampi_keep_listed(row, keep ? keep : 1) : sampi_floor_cut(row, floor));
     return sampi_shard_mirostat_draw(row, s, n);
 }
 

@@ -400,9 +400,6 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
     return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
 }
 
-/* What a member divides by on the way to a draw that was asked for ahead: a temperature, or min_p that keeps all. */
-static float sampi_way_temp(const sampi_sampler *s) { return s->kind == SAMPI_MIN_P ? 1.0f : s->u.temp.t; }
-
 /* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
 {
@@ -440,7 +437,7 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
         n = row->seeks ? sampi_look_kept(shard, row)
                        : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
         for (int i = row->at + 1; i < row->drawer && n; i++)
-            k->scale(kept, n, 1.0f / sampi_way_temp(member[i]), false, kept);
+            k->scale(kept, n, 1.0f / member[i]->u.temp.t, false, kept);
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }

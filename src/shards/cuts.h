@@ -105,9 +105,8 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
 static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
                              double floor, size_t min_keep)
 {
-    size_t keep = 0;
+    const size_t keep = sampi_listed_above(row, floor);
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
     if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);

@@ -138,13 +138,7 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
     if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
     double floor = sampi_mirostat_floor(s, row->max, (double)row->sums.z);
-    size_t keep = 0;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
-    if (keep < row->n_list) {
-        (void)sampi_keep_listed(row, keep ? keep : 1);
-    } else {
-        if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
-        sampi_forget_sums(row);
-    }
+    const size_t keep = sampi_listed_above(row, floor);
+    (void)(keep < row->n_list ? sampi_keep_listed(row, keep ? keep : 1) : sampi_floor_cut(row, floor));
     return sampi_shard_mirostat_draw(row, s, n);
 }

@@ -127,17 +127,9 @@ static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const 
 {
     const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
     const sampi_kind kind = member[row->at]->kind;
-    if (!row->seeks || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
-    if (!next || next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
+    if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
+    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
     return (double)row->max + sampi_ln(next->u.cut.p);
-}
-
-/* Does min_p, which comes next, keep all to the end that is being looked for? */
-static bool sampi_next_keeps_all(const sampi_shard_row *row, sampi_sampler *const *member, int n)
-{
-    uint32_t bucket;
-    double floor = sampi_next_floor(row, member, n);
-    return floor < INFINITY && sampi_end_side(&row->end, sampi_float_up(floor), &bucket) > 0;
 }
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
@@ -146,7 +138,6 @@ static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member,
 {
     int i = row->at;
     if (member[i]->kind != SAMPI_MIROSTAT) {
-        i += sampi_next_keeps_all(row, member, n);
         for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
         if (i + 1 != n) return false;
         bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
@@ -178,14 +169,10 @@ static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member,
     row->has_kept = false;
     if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
     row->kept.max = max;
-    if (!(max > -INFINITY)) {
+    if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
-    } else if (sampi_draws_from(row, member, n, max)) {
-        row->ask |= SAMPI_ASK_SEGS;
-    } else {
-        row->ask |= SAMPI_ASK_SUMS;
-        if (row->n_list < SAMPI_SHARD_LIST) sampi_ask_list(row, SAMPI_SHARD_LIST);
-    }
+    else
+        row->ask |= sampi_draws_from(row, member, n, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
     return SAMPI_STEP_WAITS;
 }
 
@@ -250,19 +237,6 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
     return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
-/* List that many tokens near the mean, if there are some, instead of what has been asked. A LIST that has to wait is
-   missing only when it is asked for (sampi_seek). */
-static int sampi_near_instead(sampi_shard_row *row, size_t room, double away)
-{
-    if (room == 0) return SAMPI_STEP_WAITS;
-    row->end.room_near = room;
-    row->end.away = away;
-    row->end.later = row->ask;
-    row->has |= SAMPI_ASK_LIST;
-    row->ask = SAMPI_ASK_NEAR;
-    return SAMPI_STEP_WAITS;
-}
-
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
    width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
 static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
@@ -276,7 +250,12 @@ static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, 
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
     (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
-    return sampi_near_instead(row, sampi_guess_room(&g, at, tokens), from + 2.0 * (double)end->until / end->scale);
+    end->room_near = sampi_guess_room(&g, at, tokens);
+    end->away = from + 2.0 * (double)end->until / end->scale;
+    if (end->room_near == 0) return SAMPI_STEP_WAITS;
+    end->later = row->ask;
+    row->ask = SAMPI_ASK_NEAR;
+    return SAMPI_STEP_WAITS;
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -330,11 +309,8 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) {
-            (void)sampi_ask_runs(row, member, n);
-            if (!(end->order.mean > 0.0) || count + tokens > SAMPI_SHARD_ROOM) return SAMPI_STEP_WAITS;
-            return sampi_near_instead(row, (size_t)(count + tokens), end->from + (end->path[0] + 2.0) / end->scale);
-        }
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
+            return sampi_ask_runs(row, member, n);
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
             (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
@@ -372,7 +348,7 @@ static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi
     row->end.mine = 0;
     for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
     for (int k = row->at + 1; draws && k < row->drawer; k++)
-        sampi_use()->scale(x, to, 1.0f / sampi_way_temp(member[k]), false, x);
+        sampi_use()->scale(x, to, 1.0f / member[k]->u.temp.t, false, x);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
         const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
@@ -521,21 +497,14 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one keeps so few that they are listed: how many. Then
-   where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
+   Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
-    const sampi_kind kind = member[row->at]->kind;
-    if (row->at + 1 >= n || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return 0;
-    const sampi_sampler *next = member[row->at + 1];
-    if (next->kind == SAMPI_TOP_K && !next->u.top_k.ties)
-        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
-    if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return 0;
-    double floor = (double)row->max + sampi_ln(next->u.cut.p);
-    size_t keep = 0;
-    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
-    if (keep == row->n_list) return 0;
-    return keep > sampi_min_keep(next) ? keep : sampi_min_keep(next);
+    const double floor = sampi_next_floor(row, member, n);
+    const size_t keep = sampi_listed_above(row, floor);
+    if (!(floor < INFINITY) || keep == row->n_list) return 0;
+    return keep > sampi_min_keep(member[row->at + 1]) ? keep : sampi_min_keep(member[row->at + 1]);
 }
 
 /* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
@@ -578,7 +547,6 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
     }
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
-        row->has &= ~(row->ask & (unsigned)SAMPI_ASK_LIST);
         end->later = 0;
         return SAMPI_STEP_WAITS;
     }

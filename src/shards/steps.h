@@ -84,6 +84,14 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     return 0;
 }
 
+/* How many of the list reach a floor. */
+static size_t sampi_listed_above(const sampi_shard_row *row, double floor)
+{
+    size_t n = 0;
+    while (n < row->n_list && (double)row->list[n].logit >= floor) n++;
+    return n;
+}
+
 static void sampi_sort_list(sampi_shard_row *row)
 {
     sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
