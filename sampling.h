@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7226 samplers/gumbel.h               16849 text/values.h
-     263 api/config.h                     7286 samplers/mirostat.h             17004 text/documents.h
-     294 api/types.h                      7386 samplers/adaptive_p.h           17080 grammar/head.h
-     543 api/missing.h                    7461 samplers/llama_cpp/head.h       17115 grammar/tree.h
-     557 api/sample.h                     7538 samplers/llama_cpp/truncation.h 17917 grammar/finishing.h
-     646 api/chains.h                     7678 samplers/llama_cpp/temperature.h 18214 grammar/reading.h
-     898 api/samplers.h                   7740 samplers/llama_cpp/selection.h  18299 grammar/gbnf.h
-    1153 api/gumbel.h                     7881 samplers/infill.h               18591 grammar/regex.h
-    1176 api/operator.h                   7964 config/describe.h               18988 grammar/derivatives.h
-    1226 api/kv.h                         8145 config/params.h                 19565 grammar/vocabulary.h
-    1407 api/llama_cpp.h                  8218 config/constructors.h           20033 grammar/triggers.h
-    1449 api/text_error.h                 8429 config/from_params.h            20358 grammar/matcher.h
-    1466 api/grammar.h                    8502 config/orders.h                 20535 grammar/states.h
-    1630 api/shards.h                     8734 config/numbers.h                20690 grammar/items.h
-    1727 api/peers.h                      8872 config/set.h                    20816 grammar/masks.h
-    1796 api/drafts.h                     9022 config/tell.h                   21011 grammar/runs.h
-    1895 api/constraints.h                9155 config/settings.h               21184 grammar/entries.h
-    2066 api/parts.h                      9267 life/rollback.h                 21555 grammar/accepting.h
-    2104 base/switches.h                  9583 life/chain.h                    21891 grammar/waiting.h
-    2358 base/random.h                    9863 life/members.h                  22017 grammar/history.h
-    2381 base/mt19937.h                   9978 life/update.h                   22143 grammar/room.h
-    2455 base/exact.h                    10239 life/copy.h                     22444 grammar/sampler.h
-    2667 base/bits128.h                  10432 rows/row.h                      22706 grammar/hooks.h
-    2746 base/elements.h                 10710 rows/reserve.h                  22815 schema/head.h
-    2871 kernels/llama_cpp/contract.h    10780 rows/pieces.h                   22989 schema/errors.h
-    2919 kernels/contract.h              10875 rows/thresholds.h               23102 schema/collections.h
-    3039 kernels/scalar.h                10981 rows/compact.h                  23136 schema/references.h
-    3225 kernels/llama_cpp/scalar.h      11163 rows/sums.h                     23408 schema/strings.h
-    3246 kernels/sets.h                  11311 rows/changes.h                  23470 schema/numbers.h
-    3295 kernels/vectors.h               11396 rows/cuts.h                     23743 schema/sets.h
-    3413 kernels/avx512.h                11826 rows/typical.h                  23941 schema/formats.h
-    3497 kernels/avx2.h                  12138 rows/tail_free.h                24138 schema/scalars.h
-    3559 kernels/sse2.h                  12214 rows/selecting.h                24437 schema/goals.h
-    3576 kernels/neon.h                  12346 rows/mirostat.h                 24658 schema/alternatives.h
-    3598 kernels/wasm.h                  12427 rows/plan.h                     25136 schema/objects.h
-    3614 kernels/generic.h               12475 rows/logprobs.h                 25649 schema/arrays.h
-    3634 kernels/shared.h                12561 rows/step.h                     25903 schema/whole.h
-    3758 kernels/passes.h                12578 rows/llama_cpp/sums.h           26076 grammar/grammars.h
-    4331 kernels/llama_cpp/passes.h      12895 rows/llama_cpp/samplers.h       26138 peers/tables.h
-    4415 kernels/check.h                 13371 rows/llama_cpp/step.h           26445 peers/values.h
-    4439 kernels/dispatch.h              13400 run/apply.h                     26857 peers/llama_server.h
-    4639 core/array.h                    13483 run/writing.h                   26926 peers/fields.h
-    4969 core/table.h                    13613 run/arrays.h                    27087 peers/requests.h
-    5279 core/windows.h                  13715 run/arrays_llama_cpp.h          27211 shards/head.h
-    5371 constraints/record.h            13917 run/walk.h                      27332 shards/bytes.h
-    5408 rows/work.h                     14018 run/finish.h                    27430 shards/merging.h
-    5434 life/past.h                     14048 run/draw_llama_cpp.h            27708 shards/row.h
-    5455 core/record.h                   14124 run/draw.h                      27825 shards/answers.h
-    5570 core/fields.h                   14207 run/sample.h                    28377 shards/logprobs.h
-    5741 core/owners.h                   14323 run/verify.h                    28515 shards/told.h
-    5789 core/mt19937.h                  14413 run/batch.h                     28654 shards/steps.h
-    5846 core/no_mt19937.h               14565 life/state.h                    28859 shards/prefix.h
-    5879 core/making.h                   14657 life/state_fields.h             29419 shards/cuts.h
-    6009 core/streams.h                  14757 life/state_kinds.h              29640 shards/draws.h
-    6047 samplers/logit_bias.h           14918 grammar/declared.h              29786 shards/way.h
-    6085 samplers/patch.h                14932 constraints/declared.h          29931 shards/memory.h
-    6109 samplers/penalties.h            14953 core/kinds.h                    30008 shards/batch.h
-    6165 samplers/dry.h                  15043 operator/weights.h              30442 drafts/head.h
-    6499 samplers/top_n_sigma.h          15131 operator/search.h               30490 drafts/block.h
-    6583 samplers/tail_free.h            15270 operator/run.h                  30680 drafts/tree.h
-    6659 samplers/typical_top_p.h        15439 kv/cells.h                      30814 drafts/relaxed.h
-    6694 samplers/min_p.h                15476 kv/making.h                     30897 constraints/automaton.h
-    6707 samplers/top_a.h                15702 kv/slot.h                       30987 constraints/making.h
-    6760 samplers/top_h_min_k.h          15841 kv/sequences.h                  31203 constraints/sampler.h
-    6830 samplers/xtc.h                  15976 kv/data.h                       31296 constraints/constructors.h
-    6866 samplers/temperature.h          16100 kv/update.h                     31562 constraints/accepting.h
-    6937 samplers/smoothing.h            16226 kv/state.h                      31804 constraints/drawing.h
-    6990 samplers/drafted.h              16438 llama_cpp/functions.h           31990 constraints/told.h
-    7015 samplers/selection.h            16508 llama_cpp/object.h              32051 constraints/top_p_decay.h
-    7044 samplers/choose.h               16562 llama_cpp/vocabulary.h          32107 constraints/accessors.h
-    7107 samplers/ratio.h                16639 text/reading.h                  32146 base/restore.h
-    7174 samplers/draw.h                 16749 text/strings.h                  32160 api/license.h
+       2 api/opening.h                    7232 samplers/draw.h                 17076 grammar/head.h
+     263 api/config.h                     7291 samplers/gumbel.h               17111 grammar/tree.h
+     294 api/types.h                      7356 samplers/mirostat.h             17913 grammar/finishing.h
+     543 api/missing.h                    7485 samplers/adaptive_p.h           18210 grammar/reading.h
+     557 api/sample.h                     7571 samplers/llama_cpp/head.h       18295 grammar/gbnf.h
+     646 api/chains.h                     7648 samplers/llama_cpp/truncation.h 18587 grammar/regex.h
+     898 api/samplers.h                   7788 samplers/llama_cpp/temperature.h 18984 grammar/derivatives.h
+    1153 api/gumbel.h                     7850 samplers/llama_cpp/selection.h  19561 grammar/vocabulary.h
+    1176 api/operator.h                   7991 samplers/infill.h               20029 grammar/triggers.h
+    1226 api/kv.h                         8079 config/describe.h               20354 grammar/matcher.h
+    1407 api/llama_cpp.h                  8260 config/params.h                 20531 grammar/states.h
+    1449 api/text_error.h                 8333 config/constructors.h           20686 grammar/items.h
+    1466 api/grammar.h                    8544 config/from_params.h            20812 grammar/masks.h
+    1630 api/shards.h                     8617 config/orders.h                 21007 grammar/runs.h
+    1727 api/peers.h                      8849 config/numbers.h                21180 grammar/entries.h
+    1796 api/drafts.h                     8987 config/set.h                    21551 grammar/accepting.h
+    1895 api/constraints.h                9141 config/tell.h                   21887 grammar/waiting.h
+    2066 api/parts.h                      9274 config/settings.h               22013 grammar/history.h
+    2104 base/switches.h                  9386 life/rollback.h                 22139 grammar/room.h
+    2358 base/random.h                    9702 life/chain.h                    22440 grammar/sampler.h
+    2381 base/mt19937.h                   9982 life/members.h                  22702 grammar/hooks.h
+    2455 base/exact.h                    10097 life/update.h                   22826 schema/head.h
+    2667 base/bits128.h                  10358 life/copy.h                     23000 schema/errors.h
+    2746 base/elements.h                 10551 rows/row.h                      23113 schema/collections.h
+    2871 kernels/llama_cpp/contract.h    10829 rows/reserve.h                  23147 schema/references.h
+    2919 kernels/contract.h              10899 rows/pieces.h                   23419 schema/strings.h
+    3039 kernels/scalar.h                10994 rows/thresholds.h               23481 schema/numbers.h
+    3225 kernels/llama_cpp/scalar.h      11100 rows/compact.h                  23754 schema/sets.h
+    3246 kernels/sets.h                  11282 rows/sums.h                     23952 schema/formats.h
+    3295 kernels/vectors.h               11430 rows/changes.h                  24149 schema/scalars.h
+    3413 kernels/avx512.h                11515 rows/cuts.h                     24448 schema/goals.h
+    3497 kernels/avx2.h                  11945 rows/typical.h                  24669 schema/alternatives.h
+    3559 kernels/sse2.h                  12257 rows/tail_free.h                25147 schema/objects.h
+    3576 kernels/neon.h                  12333 rows/selecting.h                25660 schema/arrays.h
+    3598 kernels/wasm.h                  12465 rows/mirostat.h                 25914 schema/whole.h
+    3614 kernels/generic.h               12546 rows/plan.h                     26087 grammar/grammars.h
+    3634 kernels/shared.h                12594 rows/logprobs.h                 26149 peers/tables.h
+    3758 kernels/passes.h                12680 rows/step.h                     26456 peers/values.h
+    4331 kernels/llama_cpp/passes.h      12697 rows/llama_cpp/sums.h           26868 peers/llama_server.h
+    4415 kernels/check.h                 13014 rows/llama_cpp/samplers.h       26937 peers/fields.h
+    4439 kernels/dispatch.h              13490 rows/llama_cpp/step.h           27098 peers/requests.h
+    4639 core/array.h                    13519 run/apply.h                     27222 shards/head.h
+    4969 core/table.h                    13602 run/writing.h                   27343 shards/bytes.h
+    5146 core/windows.h                  13732 run/arrays.h                    27441 shards/merging.h
+    5238 constraints/record.h            13834 run/arrays_llama_cpp.h          27719 shards/row.h
+    5275 rows/work.h                     14036 run/walk.h                      27836 shards/answers.h
+    5301 life/past.h                     14137 run/finish.h                    28388 shards/logprobs.h
+    5322 core/record.h                   14167 run/draw_llama_cpp.h            28526 shards/told.h
+    5437 core/fields.h                   14243 run/draw.h                      28665 shards/steps.h
+    5518 core/owners.h                   14326 run/sample.h                    28870 shards/prefix.h
+    5566 core/mt19937.h                  14442 run/verify.h                    29430 shards/cuts.h
+    5623 core/no_mt19937.h               14532 run/batch.h                     29651 shards/draws.h
+    5656 core/making.h                   14684 life/state.h                    29797 shards/way.h
+    5780 core/streams.h                  14777 life/state_fields.h             29942 shards/memory.h
+    5818 samplers/logit_bias.h           14877 life/state_kinds.h              30019 shards/batch.h
+    5870 samplers/patch.h                15039 operator/weights.h              30453 drafts/head.h
+    5894 samplers/penalties.h            15127 operator/search.h               30501 drafts/block.h
+    5970 samplers/dry.h                  15266 operator/run.h                  30691 drafts/tree.h
+    6323 samplers/cut.h                  15435 kv/cells.h                      30825 drafts/relaxed.h
+    6338 samplers/top_n_sigma.h          15472 kv/making.h                     30908 constraints/automaton.h
+    6440 samplers/tail_free.h            15698 kv/slot.h                       30998 constraints/making.h
+    6528 samplers/typical_top_p.h        15837 kv/sequences.h                  31214 constraints/sampler.h
+    6587 samplers/min_p.h                15972 kv/data.h                       31307 constraints/constructors.h
+    6613 samplers/top_a.h                16096 kv/update.h                     31573 constraints/accepting.h
+    6714 samplers/top_h_min_k.h          16222 kv/state.h                      31815 constraints/drawing.h
+    6807 samplers/xtc.h                  16434 llama_cpp/functions.h           32001 constraints/told.h
+    6857 samplers/temperature.h          16504 llama_cpp/object.h              32062 constraints/kind.h
+    6962 samplers/smoothing.h            16558 llama_cpp/vocabulary.h          32106 constraints/top_p_decay.h
+    7034 samplers/drafted.h              16635 text/reading.h                  32190 constraints/accessors.h
+    7059 samplers/selection.h            16745 text/strings.h                  32229 core/kinds.h
+    7102 samplers/choose.h               16845 text/values.h                   32316 base/restore.h
+    7165 samplers/ratio.h                17000 text/documents.h                32330 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -4968,8 +4968,8 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* ---- src/core/table.h ---- */
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
-   follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+   The object behind every samp_sampler, and the table of kinds, from which all that the library knows of a kind of
+   sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
    that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
@@ -4982,202 +4982,56 @@ typedef struct sampi_sampler sampi_sampler;
 typedef struct sampi_row sampi_row;       /* >>fast */
 typedef struct sampi_io sampi_io;         /* >>state */
 typedef struct sampi_record sampi_record; /* >>rollback */
+typedef struct sampi_field sampi_field;   /* core/fields.h */
 
-/* A kind that is there only where it is asked for: its row in the table below, and its label in switches. */
+/* ---- the kinds of samplers ----
+
+   The list of all; its order is the default order of a chain. What a kind is stands in the room of its sampler, and
+   behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
+   called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
+   there a kind whose part is not asked for has an empty row. */
 /* clang-format off */
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_GUMBEL_KINDS(X) \
-    X(GUMBEL, "gumbel", 6, 0, "", \
-      SAMPI_SELECTS | SAMPI_VIEW_SORTED, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
-#define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
-#else
-#define SAMPI_GUMBEL_KINDS(X)
-#define SAMPI_CASE_GUMBEL
-#endif
-/* clang-format on */
-
-/* clang-format off */
-#ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
-#define SAMPI_GRAMMAR_KINDS(X) \
-    X(GRAMMAR, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, \
-      false, &SAMPI_GRAMMAR_HOOKS, \
-      NULL, NULL, NULL, NULL)
-#define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
-#else
-#define SAMPI_GRAMMAR_KINDS(X)
-#define SAMPI_CASE_GRAMMAR
-#endif
-/* clang-format on */
-
-/* ---- the table of samplers ----
-
-   One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
-   sampler is called, told, checked, saved and made from samp_params, and which way it takes. A new sampler is a row
-   with its fields, its definition and constructor, its fast function, its step in sampling_gpu.h, and a test; what is
-   forgotten does not compile. The order of the rows is the default order of a chain.
-
-     id       SAMPI_<id>, what s->kind is
-     name     what samp_name says
-     draws    its number in Philox's counter, 0: it draws nothing. It is part of what decides a token: never change one.
-     step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
-     flags    below
-     off      of a sampler s: do its values switch it off?
-     hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
-     apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
-     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
-              same in llama.cpp's arithmetic */
-/* clang-format off */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED /* one kind, whose samplers have names of their own, and top_p with a decay */
-#define SAMPI_CONSTRAINT_KINDS(X) \
-    X(CONSTRAINT, "constraint", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
-      s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
-      sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint) \
-    X(TOP_P_DECAY, "top-p-decay", 0, 0, "", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
-      s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
-#define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
-#else
-#define SAMPI_CONSTRAINT_KINDS(X)
-#define SAMPI_CASE_CONSTRAINT
-#endif
 #define SAMPI_KINDS(X) \
-    X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
-      s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
-      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
-    X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
-      s->u.penalties.last_n == 0 || \
-      (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
-      &SAMPI_PENALTIES_HOOKS, \
-      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
-    X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
-      s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
-      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
-    X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-      SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
-      s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
-    X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
-      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
-    X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-      SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
-    X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
-    X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
-    X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
-    X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
-    X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(TOP_H, "top-h", 0, 'b', "top_h;top-h", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
-    X(MIN_K, "min-k", 0, 'g', "min_k;min-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
-    X(XTC, "xtc", 2, 'x', "xtc", \
-      SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
-    X(INFILL, "infill", 0, 'i', "infill", \
-      SAMPI_IF_NAMED, \
-      false, &SAMPI_INFILL_HOOKS, \
-      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
-    X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
-    X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
-      s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
-    X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
-      s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
-    X(LOG_SOFTMAX, "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
-    X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
-    X(GREEDY, "greedy", 0, 0, "", \
-      SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
-    X(DIST, "dist", 1, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
-    X(MIROSTAT, "mirostat", 3, 0, "", \
-      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
-      SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
-    X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
-      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
-    X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
-      SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
-      false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
-    SAMPI_GUMBEL_KINDS(X) \
-    X(CHAIN, "chain", 0, 0, "", \
-      0, \
-      false, &SAMPI_CHAIN_HOOKS, \
-      NULL, NULL, NULL, NULL) \
-    X(CUSTOM, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, \
-      false, &SAMPI_CUSTOM_HOOKS, \
-      NULL, NULL, NULL, NULL) \
-    SAMPI_GRAMMAR_KINDS(X) \
-    SAMPI_CONSTRAINT_KINDS(X)
+    X(LOGIT_BIAS) \
+    X(PENALTIES) \
+    X(DRY) \
+    X(TOP_N_SIGMA) \
+    X(TOP_K) \
+    X(TAIL_FREE) \
+    X(TYPICAL) \
+    X(TOP_P) \
+    X(MIN_P) \
+    X(TOP_A) \
+    X(P_LESS) \
+    X(EPSILON) \
+    X(ETA) \
+    X(TOP_H) \
+    X(MIN_K) \
+    X(XTC) \
+    X(INFILL) \
+    X(TEMP) \
+    X(TEMP_EXT) \
+    X(SMOOTHING) \
+    X(LOG_SOFTMAX) \
+    X(SOFTMAX) \
+    X(GREEDY) \
+    X(DIST) \
+    X(MIROSTAT) \
+    X(MIROSTAT_V2) \
+    X(ADAPTIVE_P) \
+    X(GUMBEL) \
+    X(CHAIN) \
+    X(CUSTOM) \
+    X(GRAMMAR) \
+    X(CONSTRAINT) \
+    X(TOP_P_DECAY)
 /* clang-format on */
 
-/* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
-   is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
+/* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
+   SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
+   none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama) SAMPI_##id,
+#define SAMPI_KIND_ID(id) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -5254,26 +5108,39 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* A row of the table, as the library reads it. */
+/* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+
+/* A row of the table. It stands by place, as C++11 has no designated initialisers. */
 typedef struct sampi_traits {
-    const char *name;
-    uint32_t draws;
-    char letter;
-    const char *step;
+    const char *name;  /* what samp_name says; part of a saved state's fingerprint: never change one */
+    uint32_t draws;    /* its number in Philox's counter, 0: it draws nothing. It decides tokens: never change one */
+    char letter;       /* what samp_params.order may call it: a letter, */
+    const char *steps; /* and names with ';' between; 0 and "": nothing */
     unsigned flags;
-    const sampi_hooks *hooks; /* never NULL */
-    int (*apply)(sampi_sampler *, samp_token_data_array *);
-    int (*fast)(sampi_row *, sampi_sampler *);
+    const sampi_field *field; /* [n_fields] its numbers, in core/fields.h's order */
+    size_t n_fields;
+    bool (*off)(const sampi_sampler *); /* do its values switch it off? NULL: none does */
+    const sampi_hooks
+        *hooks; /* what it has beyond numbers; never NULL. Called by this, but from the kind's own code */
+    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its meaning, step by step, as sampi_run calls it */
+    int (*fast)(sampi_row *,
+                sampi_sampler *); /* the same on a row of logits (>>fast); NULL: the row becomes an array */
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* both in llama.cpp's arithmetic */
     int (*fast_llama)(sampi_row *, sampi_sampler *);
-#define SAMPI_BY_LLAMA_CPP(apply, fast) , apply, fast
+#define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
 #define SAMPI_BY_LLAMA_CPP(apply, fast)
 #endif
 } sampi_traits;
 
-/* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
+/* Fields in a row: a list, or none. */
+#define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
+#define SAMPI_NO_FIELDS       NULL, 0
+
+/* The row of a kind. Its table stands behind all rooms, where all that the rows name has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* ---- src/core/windows.h ---- */
@@ -5569,9 +5436,9 @@ struct sampi_sampler {
 
 /* ---- src/core/fields.h ---- */
 /* ---- the numbers of the samplers ----
-   One row a number: its name, its members in samp_params and in the record, type, range, default, disabled value. From
-   these rows follow the checks of constructors and parameters, the defaults of samp_params, the text of samp_describe,
-   names of settings, and the fingerprint in a saved state. */
+   What a field is: a number's name, its members in samp_params and in the record, type, range, default. Each sampler's
+   room has the list of its fields. From these follow the checks of constructors and parameters, the defaults of
+   samp_params, the text of samp_describe, names of settings, and the fingerprint in a saved state. */
 
 /* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
    type. */
@@ -5593,9 +5460,8 @@ enum {
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
-   bytes (sampi_from_params). A kind without fields, such as greedy, has no row here. */
-typedef struct sampi_field {
-    sampi_kind kind;
+   bytes (sampi_from_params). */
+struct sampi_field {
     sampi_type type;
     const char *param; /* what samp_status calls it, */
     size_t from;       /* and where samp_params has it; SAMPI_NOWHERE: it has not */
@@ -5604,112 +5470,23 @@ typedef struct sampi_field {
     double lo, hi;     /* the range, both ends in it */
     unsigned how;
     const char *told; /* what samp_describe calls it, or NULL */
-} sampi_field;
+};
 
 #define SAMPI_NOWHERE    (~(size_t)0)
 #define SAMPI_MAX_WINDOW (1 << 22) /* tokens in the windows of penalties and dry */
 
-/* clang-format off */
-#define SAMPI_FIELD(kind, type, param, member, usual, lo, hi, how, told) \
-    { SAMPI_##kind, SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), \
-      usual, lo, hi, how, told }
-#define SAMPI_FIXED(kind, type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
-    { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
-#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
-    { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
-      0, 0, hi, SAMPI_IF_ABOVE_0, #param }
-#define SAMPI_DECAY(param, member) \
-    { SAMPI_TOP_P_DECAY, SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), \
-      1, 0, 1, SAMPI_OPEN, #param }
-#define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
-
-/* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
-   fingerprint takes them in this order too, so a row must not move among the others of its kind. */
-static const sampi_field SAMPI_FIELDS[] = {
-    SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
-    SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
-
-    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
-    SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
-    SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
-    SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
-
-    SAMPI_FIELD(DRY, FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
-    SAMPI_FIELD(DRY, FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
-    SAMPI_FIELD(DRY, INT32, dry_allowed_length, dry.allowed, 2, 0, INT32_MAX, 0, "allowed_length"),
-    SAMPI_FIELD(DRY, INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
-    SAMPI_FIELD(DRY, INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
-
-    SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
-    SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
-    SAMPI_FIELD(TOP_K, INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
-    SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
-    SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
-    SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(TYPICAL, cut.min_keep),
-    SAMPI_FIELD(TOP_P, FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
-    SAMPI_MIN_KEEP(TOP_P, cut.min_keep),
-    SAMPI_FIELD(MIN_P, FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
-    SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
-    SAMPI_FIELD(TOP_A, FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
-    SAMPI_MIN_KEEP(TOP_A, cut.min_keep),
-    SAMPI_FIELD(P_LESS, FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
-    SAMPI_MIN_KEEP(P_LESS, cut.min_keep),
-    SAMPI_FIELD(EPSILON, FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(EPSILON, cut.min_keep),
-    SAMPI_FIELD(ETA, FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
-    SAMPI_MIN_KEEP(ETA, cut.min_keep),
-    SAMPI_FIELD(TOP_H, FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
-    SAMPI_MIN_KEEP(TOP_H, cut.min_keep),
-    SAMPI_FIELD(MIN_K, FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
-    SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
-    SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
-    SAMPI_MIN_KEEP(XTC, xtc.min_keep),
-
-    SAMPI_FIELD(TEMP, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIXED(TEMP, FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL), /* temp is temp_ext without a range, */
-    SAMPI_FIXED(TEMP, FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
-    SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
-    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
-    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
-
-    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
-    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
-
-    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
-    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
-    SAMPI_FIELD(MIROSTAT, INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
-    SAMPI_FIXED(MIROSTAT, INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
-    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
-    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
-    SAMPI_FIXED(MIROSTAT_V2, INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
-    SAMPI_FIXED(MIROSTAT_V2, INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
-
-    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
-    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
-
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
-    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
-    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
-    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
-    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
-    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
-    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
-    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
-    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
-    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
-    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
-    SAMPI_DECAY(p, first),
-    SAMPI_DECAY(decay, factor),
-    SAMPI_DECAY(lowest, lowest),
-    SAMPI_MIN_KEEP(TOP_P_DECAY, decay.min_keep),
-#endif
-};
-/* clang-format on */
-#define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
+/* What a room's list of fields is made of. samp_describe tells them in the order of the list, the first that is bad is
+   the one samp_status names, and the fingerprint takes them in this order too: a field must not move in its list. */
+#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told)                                                   \
+    {                                                                                                                \
+        SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how,   \
+            told                                                                                                     \
+    }
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */                     \
+    {                                                                                                                \
+        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told               \
+    }
+#define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
 /* For checks and texts, from where it stands in a sampler or in samp_params. As a double, which holds floats and int32
    exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
@@ -5886,13 +5663,14 @@ static SAMPI_COLD int sampi_rng_status(samp_rng_kind rng)
    field that samp_params has not, or a constructor does not take, stays so. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
+    const sampi_traits *traits = sampi_traits_of(kind);
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
     t.past.depth = 64;
     t.part_size[0] = sampi_mt_size(kind);
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
-        if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
+    for (size_t i = 0; i < traits->n_fields; i++)
+        sampi_field_reset(&traits->field[i], (char *)&t + traits->field[i].at);
     return t;
 }
 
@@ -5914,19 +5692,12 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
-   s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
-   breakers. Reads fields only, checked or not. */
+/* Do its values switch it off? sampi_prepare asks once and keeps the answer in s->off; before that, the default order
+   asks for what may be left out, and dry for whether it needs breakers. Reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
-    switch (s->kind) {
-#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)             \
-    case SAMPI_##id: return off;
-        SAMPI_KINDS(SAMPI_KIND_OFF)
-#undef SAMPI_KIND_OFF
-        case SAMPI_N_KINDS: break;
-    }
-    return false;
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    return traits->off && traits->off(s);
 }
 
 /* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
@@ -5935,12 +5706,12 @@ static bool sampi_is_off(const sampi_sampler *s)
    samp_check_params come here both, so they cannot disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
-    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind == t->kind && f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
+    const sampi_traits *traits = sampi_traits_of(t->kind);
+    for (size_t i = 0; i < traits->n_fields; i++) {
+        const sampi_field *f = &traits->field[i];
+        if (f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
     }
-    if (!t->status && hooks->prepare) hooks->prepare(t, make);
+    if (!t->status && traits->hooks->prepare) traits->hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
 }
 
@@ -6082,6 +5853,20 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
+    SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
+    SAMPI_FIELD(INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
+};
+
+static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_LOGIT_BIAS_ROW                                                                                         \
+    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED,                    \
+        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS,                  \
+        sampi_logit_bias_apply, sampi_fast_logit_bias,                                                               \
+        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply, sampi_fast_logit_bias)
+
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
    Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. */
@@ -6161,6 +5946,26 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_patch(s, cur, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_PENALTIES_FIELDS[] = {
+    SAMPI_FIELD(INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
+    SAMPI_FIELD(FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
+    SAMPI_FIELD(FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
+    SAMPI_FIELD(FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
+};
+
+static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
+{
+    return s->u.penalties.last_n == 0 ||
+           (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_PENALTIES_ROW                                                                                          \
+    "penalties", 0, 'e', "penalties",                                                                                \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,                    \
+        SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS,                     \
+        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply, sampi_fast_penalties)
 
 /* ---- src/samplers/dry.h ---- */
 /* ---- dry ("don't repeat yourself") ----
@@ -6496,7 +6301,26 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- src/samplers/top_n_sigma.h ---- */
+static const sampi_field SAMPI_DRY_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
+    SAMPI_FIELD(FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
+    SAMPI_FIELD(INT32, dry_allowed_length, dry.allowed, 2, 0, INT32_MAX, 0, "allowed_length"),
+    SAMPI_FIELD(INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
+};
+
+static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
+{
+    return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_DRY_ROW                                                                                                \
+    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,  \
+        SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry,      \
+        SAMPI_BY_LLAMA_CPP(sampi_dry_apply, sampi_fast_dry)
+
+/* ---- src/samplers/cut.h ---- */
 /* ============================================================================================== >>truncation
    Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
    which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
@@ -6506,10 +6330,15 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
    A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
    same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
 
-   In this room: top_n_sigma, which masks l < max - n * sigma (logits 4, 2, 1, 1: sigma is 1.22, n = 2 keeps 4 and 2),
-   and top_k. */
+   In this room: what samplers have in common that cut by one number, u.cut.p. What it means is each one's business. */
 
-/* ---- top_n_sigma (Tang et al. 2024) ---- */
+static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
+static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
+
+/* ---- src/samplers/top_n_sigma.h ---- */
+/* ---- top_n_sigma (Tang et al. 2024), top_k ----
+   top_n_sigma masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. top_k keeps the
+   first k. */
 
 /* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
    and x^2 exact in 128 bits. */
@@ -6579,6 +6408,34 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_cut_to_first(cur, k);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+};
+
+static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_N_SIGMA_ROW                                                                                        \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED,                             \
+        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+
+static const sampi_field SAMPI_TOP_K_FIELDS[] = {
+    SAMPI_FIELD(INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    SAMPI_FIELD(INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
+};
+
+static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_K_ROW                                                                                              \
+    "top-k", 0, 'k', "top_k;top-k",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |    \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply,                 \
+        sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
@@ -6656,6 +6513,18 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TAIL_FREE_ROW                                                                                          \
+    "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs",                                                            \
+        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,                        \
+        SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply,             \
+        sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
+
 /* ---- src/samplers/typical_top_p.h ---- */
 /* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
    Both keep the shortest beginning of an order that holds a mass. typical's order is by |surprise - entropy|, and the
@@ -6691,6 +6560,30 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TYPICAL_ROW                                                                                            \
+    "typical", 0, 'y', "typ_p;typical;typical_p;typ-p",                                                              \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,                   \
+        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply,                 \
+        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+
+static const sampi_field SAMPI_TOP_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_P_ROW                                                                                              \
+    "top-p", 0, 'p', "top_p;top-p;nucleus",                                                                          \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,                  \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
+
 /* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ----
    It keeps p_i >= p * p_max, which needs no sum: l >= max + ln p. p = 0.5, 0.3, 0.15, 0.05: min_p 0.2 keeps three. */
@@ -6703,6 +6596,19 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_MIN_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIN_P_ROW                                                                                              \
+    "min-p", 0, 'm', "min_p;min-p",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                   \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR,                                                          \
+        SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
 /* ---- src/samplers/top_a.h ---- */
 /* ---- top_a, p_less, epsilon, eta ----
@@ -6756,6 +6662,54 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TOP_A_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_A_ROW                                                                                              \
+    "top-a", 0, 'a', "top_a;top-a",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,        \
+        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                   \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+
+static const sampi_field SAMPI_P_LESS_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_P_LESS_ROW                                                                                             \
+    "p-less", 0, 'l', "p_less;p-less",                                                                               \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                  \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+static const sampi_field SAMPI_EPSILON_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_EPSILON_ROW                                                                                            \
+    "epsilon", 0, 'c', "epsilon_cutoff;epsilon",                                                                     \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                 \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+static const sampi_field SAMPI_ETA_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_ETA_ROW                                                                                                \
+    "eta", 0, 'h', "eta_cutoff;eta",                                                                                 \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
+        SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
 /* ---- src/samplers/top_h_min_k.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
@@ -6827,6 +6781,29 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+static const sampi_field SAMPI_TOP_H_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_H_ROW                                                                                              \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_beginning_apply,                 \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)
+
+static const sampi_field SAMPI_MIN_K_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
+};
+
+static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIN_K_ROW                                                                                              \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_beginning_apply,             \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)
+
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
    With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
@@ -6862,6 +6839,20 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     cur->size = kept;
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_XTC_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
+    SAMPI_FIELD(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
+    SAMPI_MIN_KEEP(xtc.min_keep),
+};
+
+static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_XTC_ROW                                                                                                \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,                \
+        SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc,       \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
@@ -6934,6 +6925,40 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
+static const sampi_field SAMPI_TEMP_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+};
+
+static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s) { return s->u.temp.t == 1.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TEMP_ROW                                                                                               \
+    "temp", 0, 0, "",                                                                                                \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED |               \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
+
+static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIELD(FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
+    SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+};
+
+static SAMPI_COLD bool sampi_temp_ext_is_off(const sampi_sampler *s)
+{
+    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TEMP_EXT_ROW                                                                                           \
+    "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext",                                                        \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER,                               \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_ext_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,        \
+        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
+
 /* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ----
    Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
@@ -6986,6 +7011,25 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     sampi_recheck_order(cur);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
+    SAMPI_FIELD(FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
+};
+
+static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_SMOOTHING_ROW                                                                                          \
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE,               \
+        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply,     \
+        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_LOG_SOFTMAX_ROW                                                                                        \
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE,             \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing,                         \
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
@@ -7040,6 +7084,20 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_argmax(cur);
     return SAMP_OK;
 }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_SOFTMAX_ROW                                                                                            \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_GREEDY_ROW                                                                                             \
+    "greedy", 0, 0, "",                                                                                              \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy,                               \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
 
 /* ---- src/samplers/choose.h ---- */
 /* ---- which candidate a random number falls on ----
@@ -7223,6 +7281,13 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_DIST_ROW                                                                                               \
+    "dist", 1, 0, "",                                                                                                \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,          \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist,                                   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+
 /* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ----
    Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
@@ -7280,6 +7345,11 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_GUMBEL_ROW                                                                                             \
+    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS,                   \
+        sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
 
@@ -7383,6 +7453,35 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
     return sampi_mirostat_select(s, cur);
 }
 
+static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIELD(INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
+    SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIROSTAT_ROW                                                                                           \
+    "mirostat", 3, 0, "",                                                                                            \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER |                   \
+            SAMPI_LLAMA_SORTS,                                                                                       \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply,                   \
+        sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+
+static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIROSTAT_V2_ROW                                                                                        \
+    "mirostat-v2", 4, 0, "",                                                                                         \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,              \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply,             \
+        sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
    It steers the probability of the chosen tokens to a target. aim = 2 target - average so far (target 0.5, average 0.4:
@@ -7457,6 +7556,17 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     }
     s->now.pending = -1;
 }
+
+static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
+    SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_ADAPTIVE_P_ROW                                                                                         \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED,             \
+        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
+        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 #ifndef SAMP_NO_MT19937
 /* ---- src/samplers/llama_cpp/head.h ---- */
 /* =================================================================================================== >>llama
@@ -7961,6 +8071,11 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_INFILL_ROW                                                                                             \
+    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
+        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
+
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
@@ -8060,11 +8175,11 @@ static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_d
    mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
     bool told = false;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind != s->kind || !f->told) continue;
+    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
+        if (!f->told) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))
             told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
@@ -8080,7 +8195,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
             sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
         between = ", ";
     }
-    if (sampi_traits_of(s->kind)->draws) {
+    if (traits->draws) {
         sampi_put(t, between);
         sampi_put(t, "seed=");
         sampi_put_u64(t, s->seed);
@@ -8440,9 +8555,11 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
     memset(&p, 0, sizeof p);
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
-        if (SAMPI_FIELDS[i].from != SAMPI_NOWHERE)
-            sampi_field_reset(&SAMPI_FIELDS[i], (char *)&p + SAMPI_FIELDS[i].from);
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+            if (f->from != SAMPI_NOWHERE) sampi_field_reset(f, (char *)&p + f->from);
+    }
     return p;
 }
 
@@ -8466,12 +8583,10 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 {
     static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
     sampi_sampler t = sampi_blank(kind);
-    if (sampi_traits_of(kind)->draws) t.seed = p->seed;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind == kind && f->from != SAMPI_NOWHERE)
-            memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
-    }
+    const sampi_traits *traits = sampi_traits_of(kind);
+    if (traits->draws) t.seed = p->seed;
+    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+        if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
     switch (kind) { /* what is not a number */
         case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
         case SAMPI_PENALTIES:
@@ -8512,7 +8627,7 @@ static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
-        const char *name = sampi_traits_of((sampi_kind)kind)->step;
+        const char *name = sampi_traits_of((sampi_kind)kind)->steps;
         while (*name) {
             size_t n_name = strcspn(name, ";");
             if (n == n_name && !memcmp(text, name, n)) return (sampi_kind)kind;
@@ -8590,9 +8705,9 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
    them; the words (`how` says which) are checked by hand, and set in config/set.h, where `told` says what is good. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
-    { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
+    { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
 #define SAMPI_TEXT(param, word, told) \
-    { SAMPI_CHAIN, SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
+    { SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
 enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
 static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
@@ -8879,11 +8994,15 @@ static SAMPI_COLD int sampi_read_float(const char **text, float *out)
    logit_bias is left out, whose list is the chain's and counts by itself. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
-    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_kind step = sampi_step_named(name, strlen(name));
     const sampi_field *found = NULL;
-    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
-        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
-        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    for (int kind = SAMPI_N_KINDS; kind-- > 0;) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        for (size_t i = traits->n_fields; i-- > 0;) {
+            const sampi_field *f = &traits->field[i];
+            bool settable = kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+            if (kind == (int)step || (settable && !strcmp(name, f->param))) found = f;
+        }
     }
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
         if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];
@@ -9049,7 +9168,7 @@ static SAMPI_COLD void sampi_put_steps(sampi_text *t)
         const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
         if (!traits->letter) continue;
         sampi_put(t, between);
-        for (const char *c = traits->step; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        for (const char *c = traits->steps; *c && *c != ';'; c++) sampi_put_char(t, *c);
         sampi_put_char(t, ' ');
         sampi_put_char(t, traits->letter);
         between = ", ";
@@ -14593,10 +14712,11 @@ static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, s
    field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     for (int integers = 0; integers < 2; integers++)
-        for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-            const sampi_field *f = &SAMPI_FIELDS[i];
-            if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+        for (size_t i = 0; i < traits->n_fields; i++) {
+            const sampi_field *f = &traits->field[i];
+            if ((f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
             if ((f->how & SAMPI_LATER) && sampi_field_value(s, f) == 0.0) continue;
             const void *at = (const char *)s + f->at;
             switch (f->type) {
@@ -14913,130 +15033,6 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     return SAMP_OK;
-}
-
-/* ---- src/grammar/declared.h ---- */
-/* ---- what the table of kinds names of grammars, whose rooms come later ----
-   The hooks of their row (core/kinds.h). Without SAMPLING_GRAMMAR there are none. */
-
-#ifdef SAMPLING_GRAMMAR_DECLARED
-static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
-static samp_sampler *sampi_grammar_clone(const sampi_sampler *s);
-static void sampi_grammar_free(sampi_sampler *s);
-static int sampi_grammar_row(sampi_sampler *s, const sampi_sampler *chain, size_t *n, uint32_t **bits);
-static int sampi_grammar_ready(sampi_sampler *s, int32_t n);
-static int32_t sampi_grammar_kept(const sampi_sampler *s);
-#endif
-
-/* ---- src/constraints/declared.h ---- */
-/* ---- constraints: what the table of kinds names ----
-   The hooks and functions of the two rows that constraints have in core/kinds.h, declared here because their rooms
-   come later. Without SAMPLING_CONSTRAINTS there are none. */
-
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_constraint_accept(sampi_sampler *s, samp_token token);
-static void sampi_constraint_reset(sampi_sampler *s);
-static void sampi_constraint_state(sampi_sampler *s, sampi_io *io);
-static void sampi_constraint_past(sampi_sampler *s, sampi_record *r);
-static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur);
-static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s);
-static void sampi_decay_build(sampi_sampler *s);
-static void sampi_decay_settings(const sampi_sampler *s, uint64_t *hash);
-static void sampi_decay_accept(sampi_sampler *s, samp_token token);
-static void sampi_decay_reset(sampi_sampler *s);
-static void sampi_decay_state(sampi_sampler *s, sampi_io *io);
-static void sampi_decay_past(sampi_sampler *s, sampi_record *r);
-#endif
-
-/* ---- src/core/kinds.h ---- */
-/* ---- the table of kinds ----
-   sampi_traits_of, one row a kind: names, what it draws, flags, apply and its fast forms, hooks. It stands behind all
-   that it names; core/table.h says what each column means. Hooks stand by place, as C++11 has no designated
-   initialisers. */
-
-/* clang-format off */
-/* From clone to kept: its bytes are all of it, and it masks no row. */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
-
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
-/*  prepare, build, settings,
-    accept, reset, state, take_over, past,
-    clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
-    sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_DRY_HOOKS = {
-    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL,
-    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings,
-    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
-    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
-};
-static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
-};
-#ifdef SAMPLING_GRAMMAR_DECLARED
-static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, sampi_grammar_settings,
-    NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
-};
-#endif
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings,
-    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
-    SAMPI_BYTES_ONLY
-};
-#endif
-/* clang-format on */
-
-/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
-static const sampi_traits *sampi_traits_of(sampi_kind kind)
-{
-    static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
-    { name, draws, letter, step, flags, hooks, apply, fast SAMPI_BY_LLAMA_CPP(llama, fast_llama) },
-        SAMPI_KINDS(SAMPI_KIND_TRAITS)
-#undef SAMPI_KIND_TRAITS
-    };
-    return &traits[kind];
 }
 
 #ifndef SAMP_NO_OPERATOR
@@ -22812,6 +22808,21 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
 
+/* clang-format off */
+/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
+    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, sampi_grammar_state, NULL, NULL,
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+};
+/* clang-format on */
+
+/* Its samplers' own name is "grammar"; saved states know the kind by this one.
+   name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_GRAMMAR_ROW                                                                                            \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL,                 \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
 /* ---- src/schema/head.h ---- */
 /* ================================================================================================== >>schema
    JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
@@ -29815,7 +29826,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal[s->kind];
     switch (s->kind) {
-        SAMPI_CASE_CONSTRAINT
+        case SAMPI_CONSTRAINT:
         case SAMPI_LOGIT_BIAS:
         case SAMPI_PENALTIES:
         case SAMPI_DRY: return sampi_shard_patch(row, s);
@@ -29846,17 +29857,17 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
         case SAMPI_SOFTMAX: return 0;
+        case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
+            return sampi_shard_gumbel(row, n);
 #endif
         case SAMPI_TOP_H:
         case SAMPI_MIN_K:
         case SAMPI_LOG_SOFTMAX:
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
         case SAMPI_TOP_P_DECAY:
-#endif
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
+        case SAMPI_CUSTOM:
+        case SAMPI_GRAMMAR:
         case SAMPI_N_KINDS: break;
     }
     return SAMP_E_UNSUPPORTED;
@@ -30909,7 +30920,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
    are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
    text before are the list of the first node. Lists for loops and n-grams are made for each draw.
 
-   The kind has a row in the table (core/kinds.h) if this part is on, so it is copied, saved and taken back as all
+   The kind has a row in the table (constraints/kind.h) if this part is on, so it is copied, saved and taken back as all
    others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
    constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
    not take back a rewinding ban, since the ban must hold when the same place comes again. */
@@ -32048,6 +32059,50 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     *r = now;
 }
 
+/* ---- src/constraints/kind.h ---- */
+/* ---- constraints: the kind ----
+   The numbers, hooks and row of the one kind that all constraints are, whose samplers have names of their own; top_p
+   with a decay is another one (constraints/top_p_decay.h). */
+
+/* clang-format off */
+#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+      0, 0, hi, SAMPI_IF_ABOVE_0, #param }
+/* clang-format on */
+static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
+    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
+    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
+    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
+    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
+    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
+    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
+    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
+    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
+    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
+    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+};
+
+static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
+
+/* clang-format off */
+/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
+    NULL, NULL, sampi_constraint_settings,
+    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CONSTRAINT_ROW                                                                                         \
+    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED,                      \
+        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS,                  \
+        sampi_constraint_apply, sampi_fast_constraint,                                                               \
+        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply, sampi_fast_constraint)
+
 /* ---- src/constraints/top_p_decay.h ---- */
 /* ---- constraints: top_p with decay ----
    samp_init_top_p_decay and the hooks of its kind: a top_p whose p falls with each accepted token, down to a bound,
@@ -32104,6 +32159,34 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.decay.p, 1);
 }
 
+#define SAMPI_DECAY(param, member)                                                                                   \
+    {                                                                                                                \
+        SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), 1, 0, 1, SAMPI_OPEN, #param     \
+    }
+static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
+    SAMPI_DECAY(p, first),
+    SAMPI_DECAY(decay, factor),
+    SAMPI_DECAY(lowest, lowest),
+    SAMPI_MIN_KEEP(decay.min_keep),
+};
+
+static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
+
+/* clang-format off */
+/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
+    NULL, sampi_decay_build, sampi_decay_settings,
+    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_P_DECAY_ROW                                                                                        \
+    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED,                         \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS,               \
+        sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
+
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: what a user asks ----
    samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for.
@@ -32142,6 +32225,93 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
     return r->mode % 2 && r->count_in < (uint32_t)r->budget ? r->budget - (int32_t)r->count_in : 0;
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
+
+/* ---- src/core/kinds.h ---- */
+/* ---- the table of kinds ----
+   sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
+   stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
+
+/* clang-format off */
+/*  prepare, build, settings,
+    accept, reset, state, take_over, past,
+    clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
+    sampi_penalties_prepare, NULL, NULL,
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_DRY_HOOKS = {
+    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
+    NULL, NULL, NULL,
+    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
+    NULL, NULL, NULL,
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past,
+    SAMPI_BYTES_ONLY
+};
+static const sampi_hooks SAMPI_CHAIN_HOOKS = {
+    NULL, NULL, sampi_chain_settings,
+    NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
+    sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
+};
+static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
+    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CHAIN_ROW                                                                                              \
+    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CUSTOM_ROW                                                                                             \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
+/* A kind of a part that is not asked for: nobody can make one. */
+#define SAMPI_NO_ROW                                                                                                 \
+    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+#ifndef SAMPI_GUMBEL_ROW
+#define SAMPI_GUMBEL_ROW SAMPI_NO_ROW
+#endif
+#ifndef SAMPI_GRAMMAR_ROW
+#define SAMPI_GRAMMAR_ROW SAMPI_NO_ROW
+#endif
+#ifndef SAMPI_CONSTRAINT_ROW
+#define SAMPI_CONSTRAINT_ROW  SAMPI_NO_ROW
+#define SAMPI_TOP_P_DECAY_ROW SAMPI_NO_ROW
+#endif
+
+/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
+static const sampi_traits *sampi_traits_of(sampi_kind kind)
+{
+    static const sampi_traits traits[SAMPI_N_KINDS] = {
+#define SAMPI_KIND_ROW(id) { SAMPI_##id##_ROW },
+        SAMPI_KINDS(SAMPI_KIND_ROW)
+#undef SAMPI_KIND_ROW
+    };
+    return &traits[kind];
+}
 
 /* ---- src/base/restore.h ---- */
 /* The end of the implementation. The room takes back what base/switches.h has pushed (rounding, contraction,

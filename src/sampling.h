@@ -249,6 +249,7 @@ extern "C" {
 #include "samplers/patch.h"
 #include "samplers/penalties.h"
 #include "samplers/dry.h"
+#include "samplers/cut.h"
 #include "samplers/top_n_sigma.h"
 #include "samplers/tail_free.h"
 #include "samplers/typical_top_p.h"
@@ -325,9 +326,6 @@ extern "C" {
 #include "life/state.h"
 #include "life/state_fields.h"
 #include "life/state_kinds.h"
-#include "grammar/declared.h"
-#include "constraints/declared.h"
-#include "core/kinds.h"
 
 #ifndef SAMP_NO_OPERATOR
 #include "operator/weights.h"
@@ -442,10 +440,12 @@ extern "C" {
 #include "constraints/accepting.h"
 #include "constraints/drawing.h"
 #include "constraints/told.h"
+#include "constraints/kind.h"
 #include "constraints/top_p_decay.h"
 #include "constraints/accessors.h"
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 
+#include "core/kinds.h"
 #include "base/restore.h"
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -96,11 +96,11 @@ static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_d
    mean nothing. */
 static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     const char *between = "(";
     bool told = false;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind != s->kind || !f->told) continue;
+    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++) {
+        if (!f->told) continue;
         double x = sampi_field_value(s, f);
         if (!(f->how & SAMPI_IF_LAST))
             told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
@@ -116,7 +116,7 @@ static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text 
             sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at));
         between = ", ";
     }
-    if (sampi_traits_of(s->kind)->draws) {
+    if (traits->draws) {
         sampi_put(t, between);
         sampi_put(t, "seed=");
         sampi_put_u64(t, s->seed);

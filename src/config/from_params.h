@@ -11,9 +11,11 @@ SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
     memset(&p, 0, sizeof p);
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
-        if (SAMPI_FIELDS[i].from != SAMPI_NOWHERE)
-            sampi_field_reset(&SAMPI_FIELDS[i], (char *)&p + SAMPI_FIELDS[i].from);
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+            if (f->from != SAMPI_NOWHERE) sampi_field_reset(f, (char *)&p + f->from);
+    }
     return p;
 }
 
@@ -37,12 +39,10 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 {
     static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
     sampi_sampler t = sampi_blank(kind);
-    if (sampi_traits_of(kind)->draws) t.seed = p->seed;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind == kind && f->from != SAMPI_NOWHERE)
-            memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
-    }
+    const sampi_traits *traits = sampi_traits_of(kind);
+    if (traits->draws) t.seed = p->seed;
+    for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
+        if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
     switch (kind) { /* what is not a number */
         case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
         case SAMPI_PENALTIES:

@@ -7,11 +7,15 @@
    logit_bias is left out, whose list is the chain's and counts by itself. */
 static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
 {
-    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_kind step = sampi_step_named(name, strlen(name));
     const sampi_field *found = NULL;
-    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
-        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
-        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    for (int kind = SAMPI_N_KINDS; kind-- > 0;) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        for (size_t i = traits->n_fields; i-- > 0;) {
+            const sampi_field *f = &traits->field[i];
+            bool settable = kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+            if (kind == (int)step || (settable && !strcmp(name, f->param))) found = f;
+        }
     }
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
         if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];

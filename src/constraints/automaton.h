@@ -12,7 +12,7 @@
    are those of this node and of all shorter beginnings that the text ends with too. Tokens that do not depend on the
    text before are the list of the first node. Lists for loops and n-grams are made for each draw.
 
-   The kind has a row in the table (core/kinds.h) if this part is on, so it is copied, saved and taken back as all
+   The kind has a row in the table (constraints/kind.h) if this part is on, so it is copied, saved and taken back as all
    others are. Parts: 0 the nodes, 1 the hash table of their children, 2 what lists and `only` are made of, all three
    constant; 3 the window, then room for a list, then the bans of rewinding. The one thing to know: samp_rollback does
    not take back a rewinding ban, since the ban must hold when the same place comes again. */

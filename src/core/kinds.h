@@ -1,13 +1,8 @@
 /* ---- the table of kinds ----
-   sampi_traits_of, one row a kind: names, what it draws, flags, apply and its fast forms, hooks. It stands behind all
-   that it names; core/table.h says what each column means. Hooks stand by place, as C++11 has no designated
-   initialisers. */
+   sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
+   stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
 
 /* clang-format off */
-/* From clone to kept: its bytes are all of it, and it masks no row. */
-#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
-
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 /*  prepare, build, settings,
     accept, reset, state, take_over, past,
     clone, free, mask, ready, kept */
@@ -53,35 +48,38 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
     NULL, NULL, NULL, NULL, NULL,
     sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
 };
-#ifdef SAMPLING_GRAMMAR_DECLARED
-static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, sampi_grammar_settings,
-    NULL, NULL, sampi_grammar_state, NULL, NULL,
-    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
-};
-#endif
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, sampi_constraint_settings,
-    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings,
-    sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
-    SAMPI_BYTES_ONLY
-};
-#endif
 /* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CHAIN_ROW                                                                                              \
+    "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CUSTOM_ROW                                                                                             \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
+/* A kind of a part that is not asked for: nobody can make one. */
+#define SAMPI_NO_ROW                                                                                                 \
+    "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
+#ifndef SAMPI_GUMBEL_ROW
+#define SAMPI_GUMBEL_ROW SAMPI_NO_ROW
+#endif
+#ifndef SAMPI_GRAMMAR_ROW
+#define SAMPI_GRAMMAR_ROW SAMPI_NO_ROW
+#endif
+#ifndef SAMPI_CONSTRAINT_ROW
+#define SAMPI_CONSTRAINT_ROW  SAMPI_NO_ROW
+#define SAMPI_TOP_P_DECAY_ROW SAMPI_NO_ROW
+#endif
 
 /* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
-    { name, draws, letter, step, flags, hooks, apply, fast SAMPI_BY_LLAMA_CPP(llama, fast_llama) },
-        SAMPI_KINDS(SAMPI_KIND_TRAITS)
-#undef SAMPI_KIND_TRAITS
+#define SAMPI_KIND_ROW(id) { SAMPI_##id##_ROW },
+        SAMPI_KINDS(SAMPI_KIND_ROW)
+#undef SAMPI_KIND_ROW
     };
     return &traits[kind];
 }

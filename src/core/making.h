@@ -7,13 +7,14 @@
    field that samp_params has not, or a constructor does not take, stays so. */
 static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
+    const sampi_traits *traits = sampi_traits_of(kind);
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
     t.past.depth = 64;
     t.part_size[0] = sampi_mt_size(kind);
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
-        if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
+    for (size_t i = 0; i < traits->n_fields; i++)
+        sampi_field_reset(&traits->field[i], (char *)&t + traits->field[i].at);
     return t;
 }
 
@@ -35,19 +36,12 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
     sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
 }
 
-/* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
-   s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
-   breakers. Reads fields only, checked or not. */
+/* Do its values switch it off? sampi_prepare asks once and keeps the answer in s->off; before that, the default order
+   asks for what may be left out, and dry for whether it needs breakers. Reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
-    switch (s->kind) {
-#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)             \
-    case SAMPI_##id: return off;
-        SAMPI_KINDS(SAMPI_KIND_OFF)
-#undef SAMPI_KIND_OFF
-        case SAMPI_N_KINDS: break;
-    }
-    return false;
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    return traits->off && traits->off(s);
 }
 
 /* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
@@ -56,12 +50,12 @@ static bool sampi_is_off(const sampi_sampler *s)
    samp_check_params come here both, so they cannot disagree. */
 static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
-    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
-    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-        const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind == t->kind && f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
+    const sampi_traits *traits = sampi_traits_of(t->kind);
+    for (size_t i = 0; i < traits->n_fields; i++) {
+        const sampi_field *f = &traits->field[i];
+        if (f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
     }
-    if (!t->status && hooks->prepare) hooks->prepare(t, make);
+    if (!t->status && traits->hooks->prepare) traits->hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
 }
 

@@ -1,6 +1,6 @@
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
-   follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+   The object behind every samp_sampler, and the table of kinds, from which all that the library knows of a kind of
+   sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
    that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
@@ -13,202 +13,56 @@ typedef struct sampi_sampler sampi_sampler;
 typedef struct sampi_row sampi_row;       /* >>fast */
 typedef struct sampi_io sampi_io;         /* >>state */
 typedef struct sampi_record sampi_record; /* >>rollback */
+typedef struct sampi_field sampi_field;   /* core/fields.h */
 
-/* A kind that is there only where it is asked for: its row in the table below, and its label in switches. */
+/* ---- the kinds of samplers ----
+
+   The list of all; its order is the default order of a chain. What a kind is stands in the room of its sampler, and
+   behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
+   called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
+   there a kind whose part is not asked for has an empty row. */
 /* clang-format off */
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_GUMBEL_KINDS(X) \
-    X(GUMBEL, "gumbel", 6, 0, "", \
-      SAMPI_SELECTS | SAMPI_VIEW_SORTED, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
-#define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
-#else
-#define SAMPI_GUMBEL_KINDS(X)
-#define SAMPI_CASE_GUMBEL
-#endif
-/* clang-format on */
-
-/* clang-format off */
-#ifdef SAMPLING_GRAMMAR_DECLARED /* its samplers' own name is "grammar"; saved states know the kind by this one */
-#define SAMPI_GRAMMAR_KINDS(X) \
-    X(GRAMMAR, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, \
-      false, &SAMPI_GRAMMAR_HOOKS, \
-      NULL, NULL, NULL, NULL)
-#define SAMPI_CASE_GRAMMAR case SAMPI_GRAMMAR:
-#else
-#define SAMPI_GRAMMAR_KINDS(X)
-#define SAMPI_CASE_GRAMMAR
-#endif
-/* clang-format on */
-
-/* ---- the table of samplers ----
-
-   One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
-   sampler is called, told, checked, saved and made from samp_params, and which way it takes. A new sampler is a row
-   with its fields, its definition and constructor, its fast function, its step in sampling_gpu.h, and a test; what is
-   forgotten does not compile. The order of the rows is the default order of a chain.
-
-     id       SAMPI_<id>, what s->kind is
-     name     what samp_name says
-     draws    its number in Philox's counter, 0: it draws nothing. It is part of what decides a token: never change one.
-     step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
-     flags    below
-     off      of a sampler s: do its values switch it off?
-     hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
-     apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
-     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
-              same in llama.cpp's arithmetic */
-/* clang-format off */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED /* one kind, whose samplers have names of their own, and top_p with a decay */
-#define SAMPI_CONSTRAINT_KINDS(X) \
-    X(CONSTRAINT, "constraint", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
-      s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
-      sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint) \
-    X(TOP_P_DECAY, "top-p-decay", 0, 0, "", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
-      s->u.decay.first == 1.0f, &SAMPI_TOP_P_DECAY_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL)
-#define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
-#else
-#define SAMPI_CONSTRAINT_KINDS(X)
-#define SAMPI_CASE_CONSTRAINT
-#endif
 #define SAMPI_KINDS(X) \
-    X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
-      s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
-      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
-    X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
-      s->u.penalties.last_n == 0 || \
-      (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
-      &SAMPI_PENALTIES_HOOKS, \
-      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
-    X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
-      s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
-      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
-    X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
-      SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
-      s->u.cut.p <= 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
-    X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
-      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
-    X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
-      SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
-    X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
-    X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
-    X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
-    X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
-    X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
-    X(TOP_H, "top-h", 0, 'b', "top_h;top-h", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
-    X(MIN_K, "min-k", 0, 'g', "min_k;min-k", \
-      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-      s->u.cut.p < 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_beginning_apply, sampi_beginning_apply, sampi_fast_beginning, NULL) \
-    X(XTC, "xtc", 2, 'x', "xtc", \
-      SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
-    X(INFILL, "infill", 0, 'i', "infill", \
-      SAMPI_IF_NAMED, \
-      false, &SAMPI_INFILL_HOOKS, \
-      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
-    X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
-    X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
-      s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
-    X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
-      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
-      s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
-    X(LOG_SOFTMAX, "log-softmax", 0, 'n', "log_softmax;log-softmax", \
-      SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
-    X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
-    X(GREEDY, "greedy", 0, 0, "", \
-      SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-      SAMPI_LLAMA_BY_ORDER, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
-    X(DIST, "dist", 1, 0, "", \
-      SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
-      false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
-    X(MIROSTAT, "mirostat", 3, 0, "", \
-      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
-      SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
-    X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
-      SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
-      false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
-    X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
-      SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
-      false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
-    SAMPI_GUMBEL_KINDS(X) \
-    X(CHAIN, "chain", 0, 0, "", \
-      0, \
-      false, &SAMPI_CHAIN_HOOKS, \
-      NULL, NULL, NULL, NULL) \
-    X(CUSTOM, "custom", 0, 0, "", \
-      SAMPI_BY_INTERFACE, \
-      false, &SAMPI_CUSTOM_HOOKS, \
-      NULL, NULL, NULL, NULL) \
-    SAMPI_GRAMMAR_KINDS(X) \
-    SAMPI_CONSTRAINT_KINDS(X)
+    X(LOGIT_BIAS) \
+    X(PENALTIES) \
+    X(DRY) \
+    X(TOP_N_SIGMA) \
+    X(TOP_K) \
+    X(TAIL_FREE) \
+    X(TYPICAL) \
+    X(TOP_P) \
+    X(MIN_P) \
+    X(TOP_A) \
+    X(P_LESS) \
+    X(EPSILON) \
+    X(ETA) \
+    X(TOP_H) \
+    X(MIN_K) \
+    X(XTC) \
+    X(INFILL) \
+    X(TEMP) \
+    X(TEMP_EXT) \
+    X(SMOOTHING) \
+    X(LOG_SOFTMAX) \
+    X(SOFTMAX) \
+    X(GREEDY) \
+    X(DIST) \
+    X(MIROSTAT) \
+    X(MIROSTAT_V2) \
+    X(ADAPTIVE_P) \
+    X(GUMBEL) \
+    X(CHAIN) \
+    X(CUSTOM) \
+    X(GRAMMAR) \
+    X(CONSTRAINT) \
+    X(TOP_P_DECAY)
 /* clang-format on */
 
-/* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
-   is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
+/* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
+   SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
+   none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama) SAMPI_##id,
+#define SAMPI_KIND_ID(id) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -285,24 +139,37 @@ typedef struct sampi_hooks {
     int32_t (*kept)(const sampi_sampler *);
 } sampi_hooks;
 
-/* A row of the table, as the library reads it. */
+/* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
+#define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+
+/* A row of the table. It stands by place, as C++11 has no designated initialisers. */
 typedef struct sampi_traits {
-    const char *name;
-    uint32_t draws;
-    char letter;
-    const char *step;
+    const char *name;  /* what samp_name says; part of a saved state's fingerprint: never change one */
+    uint32_t draws;    /* its number in Philox's counter, 0: it draws nothing. It decides tokens: never change one */
+    char letter;       /* what samp_params.order may call it: a letter, */
+    const char *steps; /* and names with ';' between; 0 and "": nothing */
     unsigned flags;
-    const sampi_hooks *hooks; /* never NULL */
-    int (*apply)(sampi_sampler *, samp_token_data_array *);
-    int (*fast)(sampi_row *, sampi_sampler *);
+    const sampi_field *field; /* [n_fields] its numbers, in core/fields.h's order */
+    size_t n_fields;
+    bool (*off)(const sampi_sampler *); /* do its values switch it off? NULL: none does */
+    const sampi_hooks
+        *hooks; /* what it has beyond numbers; never NULL. Called by this, but from the kind's own code */
+    int (*apply)(sampi_sampler *, samp_token_data_array *); /* its meaning, step by step, as sampi_run calls it */
+    int (*fast)(sampi_row *,
+                sampi_sampler *); /* the same on a row of logits (>>fast); NULL: the row becomes an array */
 #ifndef SAMP_NO_MT19937
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *); /* both in llama.cpp's arithmetic */
     int (*fast_llama)(sampi_row *, sampi_sampler *);
-#define SAMPI_BY_LLAMA_CPP(apply, fast) , apply, fast
+#define SAMPI_BY_LLAMA_CPP(apply, fast) apply, fast
 #else
 #define SAMPI_BY_LLAMA_CPP(apply, fast)
 #endif
 } sampi_traits;
 
-/* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
+/* Fields in a row: a list, or none. */
+#define SAMPI_FIELDS_OF(list) list, sizeof list / sizeof list[0]
+#define SAMPI_NO_FIELDS       NULL, 0
+
+/* The row of a kind. Its table stands behind all rooms, where all that the rows name has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);

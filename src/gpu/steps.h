@@ -28,10 +28,17 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
-        SAMPI_CASE_CONSTRAINT
+#ifndef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL:
+#endif
+#ifndef SAMPLING_CONSTRAINTS_DECLARED
+        case SAMPI_TOP_P_DECAY:
+#endif
+        case SAMPI_CONSTRAINT:
         case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
         case SAMPI_CHAIN:  /* its members are what runs */
-        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
+        case SAMPI_CUSTOM:
+        case SAMPI_GRAMMAR:
         case SAMPI_N_KINDS: break;
     }
     return mapping;

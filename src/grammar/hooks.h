@@ -105,3 +105,18 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
     if (fresh) fresh->d.held.most = m->d.held.most;
     if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : status == SAMP_E_FULL ? 4 : 1;
 }
+
+/* clang-format off */
+/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
+    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, sampi_grammar_state, NULL, NULL,
+    sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
+};
+/* clang-format on */
+
+/* Its samplers' own name is "grammar"; saved states know the kind by this one.
+   name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_GRAMMAR_ROW                                                                                            \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL,                 \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)

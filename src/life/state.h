@@ -28,10 +28,11 @@ static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, s
    field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     for (int integers = 0; integers < 2; integers++)
-        for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
-            const sampi_field *f = &SAMPI_FIELDS[i];
-            if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+        for (size_t i = 0; i < traits->n_fields; i++) {
+            const sampi_field *f = &traits->field[i];
+            if ((f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
             if ((f->how & SAMPI_LATER) && sampi_field_value(s, f) == 0.0) continue;
             const void *at = (const char *)s + f->at;
             switch (f->type) {

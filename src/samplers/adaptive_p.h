@@ -71,3 +71,14 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     }
     s->now.pending = -1;
 }
+
+static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
+    SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_ADAPTIVE_P_ROW                                                                                         \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED,             \
+        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
+        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)

@@ -48,3 +48,10 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_select(s, cur);
     return SAMP_OK;
 }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_DIST_ROW                                                                                               \
+    "dist", 1, 0, "",                                                                                                \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,          \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist,                                   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)

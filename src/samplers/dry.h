@@ -330,3 +330,22 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
         cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_DRY_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
+    SAMPI_FIELD(FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
+    SAMPI_FIELD(INT32, dry_allowed_length, dry.allowed, 2, 0, INT32_MAX, 0, "allowed_length"),
+    SAMPI_FIELD(INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
+};
+
+static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
+{
+    return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_DRY_ROW                                                                                                \
+    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,  \
+        SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry,      \
+        SAMPI_BY_LLAMA_CPP(sampi_dry_apply, sampi_fast_dry)

@@ -34,3 +34,17 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     cur->sorted = false;
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
+    SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
+    SAMPI_FIELD(INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
+};
+
+static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_LOGIT_BIAS_ROW                                                                                         \
+    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED,                    \
+        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS,                  \
+        sampi_logit_bias_apply, sampi_fast_logit_bias,                                                               \
+        SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply, sampi_fast_logit_bias)

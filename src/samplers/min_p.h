@@ -9,3 +9,16 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_MIN_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIN_P_ROW                                                                                              \
+    "min-p", 0, 'm', "min_p;min-p",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                   \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR,                                                          \
+        SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)

@@ -96,3 +96,32 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
     sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
     return sampi_mirostat_select(s, cur);
 }
+
+static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIELD(INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
+    SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIROSTAT_ROW                                                                                           \
+    "mirostat", 3, 0, "",                                                                                            \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER |                   \
+            SAMPI_LLAMA_SORTS,                                                                                       \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply,                   \
+        sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+
+static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIXED(INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIROSTAT_V2_ROW                                                                                        \
+    "mirostat-v2", 4, 0, "",                                                                                         \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,              \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply,             \
+        sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)

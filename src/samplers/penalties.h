@@ -52,3 +52,23 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_patch(s, cur, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_PENALTIES_FIELDS[] = {
+    SAMPI_FIELD(INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
+    SAMPI_FIELD(FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
+    SAMPI_FIELD(FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
+    SAMPI_FIELD(FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
+};
+
+static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
+{
+    return s->u.penalties.last_n == 0 ||
+           (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_PENALTIES_ROW                                                                                          \
+    "penalties", 0, 'e', "penalties",                                                                                \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,                    \
+        SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS,                     \
+        sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply, sampi_fast_penalties)

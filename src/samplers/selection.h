@@ -25,3 +25,17 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     cur->selected = (int64_t)sampi_argmax(cur);
     return SAMP_OK;
 }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_SOFTMAX_ROW                                                                                            \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_GREEDY_ROW                                                                                             \
+    "greedy", 0, 0, "",                                                                                              \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy,                               \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)

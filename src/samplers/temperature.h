@@ -67,3 +67,37 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     sampi_scale(cur, t);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TEMP_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
+    SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+};
+
+static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s) { return s->u.temp.t == 1.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TEMP_ROW                                                                                               \
+    "temp", 0, 0, "",                                                                                                \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED |               \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
+
+static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIELD(FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
+    SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+};
+
+static SAMPI_COLD bool sampi_temp_ext_is_off(const sampi_sampler *s)
+{
+    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
+}
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TEMP_EXT_ROW                                                                                           \
+    "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext",                                                        \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER,                               \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_ext_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,        \
+        sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)

@@ -49,3 +49,51 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TOP_A_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_A_ROW                                                                                              \
+    "top-a", 0, 'a', "top_a;top-a",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,        \
+        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                   \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+
+static const sampi_field SAMPI_P_LESS_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_P_LESS_ROW                                                                                             \
+    "p-less", 0, 'l', "p_less;p-less",                                                                               \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                  \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+static const sampi_field SAMPI_EPSILON_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_EPSILON_ROW                                                                                            \
+    "epsilon", 0, 'c', "epsilon_cutoff;epsilon",                                                                     \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                 \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+static const sampi_field SAMPI_ETA_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_ETA_ROW                                                                                                \
+    "eta", 0, 'h', "eta_cutoff;eta",                                                                                 \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+        SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
+        SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)

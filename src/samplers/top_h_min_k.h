@@ -66,3 +66,26 @@ static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_ar
     sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TOP_H_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_H_ROW                                                                                              \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_beginning_apply,                 \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)
+
+static const sampi_field SAMPI_MIN_K_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
+};
+
+static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIN_K_ROW                                                                                              \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_beginning_apply,             \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)

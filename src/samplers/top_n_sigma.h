@@ -1,16 +1,6 @@
-/* ============================================================================================== >>truncation
-   Samplers that remove tokens, over the array: this room and the next ones down to xtc. Each room has sampi_..._apply,
-   which the table of kinds names, and the arithmetic of the threshold, which rows, slices and the GPU use too.
-   sampi_run calls apply after sampi_check, and never for a sampler that is off: so the parameters are in range and the
-   row has a maximum. It changes the array, nothing of the sampler, and leaves one token at least.
-
-   A token is in or out by its own logit and sums over the row, never by its place in the array: so rows may find the
-   same tokens in another way. First what decides is computed (an integer mass, or a double), then >>array cuts.
-
-   In this room: top_n_sigma, which masks l < max - n * sigma (logits 4, 2, 1, 1: sigma is 1.22, n = 2 keeps 4 and 2),
-   and top_k. */
-
-/* ---- top_n_sigma (Tang et al. 2024) ---- */
+/* ---- top_n_sigma (Tang et al. 2024), top_k ----
+   top_n_sigma masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. top_k keeps the
+   first k. */
 
 /* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
    and x^2 exact in 128 bits. */
@@ -80,3 +70,31 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_cut_to_first(cur, k);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+};
+
+static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_N_SIGMA_ROW                                                                                        \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED,                             \
+        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+
+static const sampi_field SAMPI_TOP_K_FIELDS[] = {
+    SAMPI_FIELD(INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    SAMPI_FIELD(INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
+};
+
+static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_K_ROW                                                                                              \
+    "top-k", 0, 'k', "top_k;top-k",                                                                                  \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |    \
+            SAMPI_LLAMA_BY_ORDER,                                                                                    \
+        SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply,                 \
+        sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)

@@ -31,3 +31,27 @@ static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
     return SAMP_OK;
 }
+
+static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TYPICAL_ROW                                                                                            \
+    "typical", 0, 'y', "typ_p;typical;typical_p;typ-p",                                                              \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,                   \
+        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply,                 \
+        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+
+static const sampi_field SAMPI_TOP_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_P_ROW                                                                                              \
+    "top-p", 0, 'p', "top_p;top-p;nucleus",                                                                          \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,                  \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)

@@ -29,7 +29,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal[s->kind];
     switch (s->kind) {
-        SAMPI_CASE_CONSTRAINT
+        case SAMPI_CONSTRAINT:
         case SAMPI_LOGIT_BIAS:
         case SAMPI_PENALTIES:
         case SAMPI_DRY: return sampi_shard_patch(row, s);
@@ -60,17 +60,17 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
         case SAMPI_SOFTMAX: return 0;
+        case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
+            return sampi_shard_gumbel(row, n);
 #endif
         case SAMPI_TOP_H:
         case SAMPI_MIN_K:
         case SAMPI_LOG_SOFTMAX:
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
         case SAMPI_TOP_P_DECAY:
-#endif
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
+        case SAMPI_CUSTOM:
+        case SAMPI_GRAMMAR:
         case SAMPI_N_KINDS: break;
     }
     return SAMP_E_UNSUPPORTED;

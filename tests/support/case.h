@@ -620,19 +620,19 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_LOG_SOFTMAX: return samp_init_log_softmax();
         case SAMPI_SOFTMAX: return samp_init_softmax();
         case SAMPI_GREEDY: return samp_init_greedy();
+        case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL: return samp_init_gumbel(choose(s, 2));
+            return samp_init_gumbel(choose(s, 2));
 #endif
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
         case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
         case SAMPI_CONSTRAINT:
         case SAMPI_TOP_P_DECAY:
-#endif
         case SAMPI_DIST:
         case SAMPI_CHAIN:
-        case SAMPI_CUSTOM: SAMPI_CASE_GRAMMAR
+        case SAMPI_CUSTOM:
+        case SAMPI_GRAMMAR:
         case SAMPI_N_KINDS: break;
     }
     return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));

@@ -1,0 +1,42 @@
+/* ---- constraints: the kind ----
+   The numbers, hooks and row of the one kind that all constraints are, whose samplers have names of their own; top_p
+   with a decay is another one (constraints/top_p_decay.h). */
+
+/* clang-format off */
+#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+      0, 0, hi, SAMPI_IF_ABOVE_0, #param }
+/* clang-format on */
+static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
+    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
+    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
+    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
+    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
+    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
+    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
+    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
+    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
+    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
+    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+};
+
+static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
+
+/* clang-format off */
+/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
+    NULL, NULL, sampi_constraint_settings,
+    sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CONSTRAINT_ROW                                                                                         \
+    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED,                      \
+        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS,                  \
+        sampi_constraint_apply, sampi_fast_constraint,                                                               \
+        SAMPI_BY_LLAMA_CPP(sampi_constraint_apply, sampi_fast_constraint)
