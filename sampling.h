@@ -87,8 +87,8 @@
        >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
        >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
        >>array                                                         checks, order and sums of candidates
-       >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
-       >>llama                                                         the same samplers in llama.cpp's arithmetic
+       >>sampler  >>llama                                              the object; how llama.cpp's arithmetic differs
+       >>logits  >>truncation  >>temperature  >>selection              one sampler after the other, in both arithmetics
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
        >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back
@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7232 samplers/draw.h                 17076 grammar/head.h
-     263 api/config.h                     7291 samplers/gumbel.h               17111 grammar/tree.h
-     294 api/types.h                      7356 samplers/mirostat.h             17913 grammar/finishing.h
-     543 api/missing.h                    7485 samplers/adaptive_p.h           18210 grammar/reading.h
-     557 api/sample.h                     7571 samplers/llama_cpp/head.h       18295 grammar/gbnf.h
-     646 api/chains.h                     7648 samplers/llama_cpp/truncation.h 18587 grammar/regex.h
-     898 api/samplers.h                   7788 samplers/llama_cpp/temperature.h 18984 grammar/derivatives.h
-    1153 api/gumbel.h                     7850 samplers/llama_cpp/selection.h  19561 grammar/vocabulary.h
-    1176 api/operator.h                   7991 samplers/infill.h               20029 grammar/triggers.h
-    1226 api/kv.h                         8079 config/describe.h               20354 grammar/matcher.h
-    1407 api/llama_cpp.h                  8260 config/params.h                 20531 grammar/states.h
-    1449 api/text_error.h                 8333 config/constructors.h           20686 grammar/items.h
-    1466 api/grammar.h                    8544 config/from_params.h            20812 grammar/masks.h
-    1630 api/shards.h                     8617 config/orders.h                 21007 grammar/runs.h
-    1727 api/peers.h                      8849 config/numbers.h                21180 grammar/entries.h
-    1796 api/drafts.h                     8987 config/set.h                    21551 grammar/accepting.h
-    1895 api/constraints.h                9141 config/tell.h                   21887 grammar/waiting.h
-    2066 api/parts.h                      9274 config/settings.h               22013 grammar/history.h
-    2104 base/switches.h                  9386 life/rollback.h                 22139 grammar/room.h
-    2358 base/random.h                    9702 life/chain.h                    22440 grammar/sampler.h
-    2381 base/mt19937.h                   9982 life/members.h                  22702 grammar/hooks.h
-    2455 base/exact.h                    10097 life/update.h                   22826 schema/head.h
-    2667 base/bits128.h                  10358 life/copy.h                     23000 schema/errors.h
-    2746 base/elements.h                 10551 rows/row.h                      23113 schema/collections.h
-    2871 kernels/llama_cpp/contract.h    10829 rows/reserve.h                  23147 schema/references.h
-    2919 kernels/contract.h              10899 rows/pieces.h                   23419 schema/strings.h
-    3039 kernels/scalar.h                10994 rows/thresholds.h               23481 schema/numbers.h
-    3225 kernels/llama_cpp/scalar.h      11100 rows/compact.h                  23754 schema/sets.h
-    3246 kernels/sets.h                  11282 rows/sums.h                     23952 schema/formats.h
-    3295 kernels/vectors.h               11430 rows/changes.h                  24149 schema/scalars.h
-    3413 kernels/avx512.h                11515 rows/cuts.h                     24448 schema/goals.h
-    3497 kernels/avx2.h                  11945 rows/typical.h                  24669 schema/alternatives.h
-    3559 kernels/sse2.h                  12257 rows/tail_free.h                25147 schema/objects.h
-    3576 kernels/neon.h                  12333 rows/selecting.h                25660 schema/arrays.h
-    3598 kernels/wasm.h                  12465 rows/mirostat.h                 25914 schema/whole.h
-    3614 kernels/generic.h               12546 rows/plan.h                     26087 grammar/grammars.h
-    3634 kernels/shared.h                12594 rows/logprobs.h                 26149 peers/tables.h
-    3758 kernels/passes.h                12680 rows/step.h                     26456 peers/values.h
-    4331 kernels/llama_cpp/passes.h      12697 rows/llama_cpp/sums.h           26868 peers/llama_server.h
-    4415 kernels/check.h                 13014 rows/llama_cpp/samplers.h       26937 peers/fields.h
-    4439 kernels/dispatch.h              13490 rows/llama_cpp/step.h           27098 peers/requests.h
-    4639 core/array.h                    13519 run/apply.h                     27222 shards/head.h
-    4969 core/table.h                    13602 run/writing.h                   27343 shards/bytes.h
-    5146 core/windows.h                  13732 run/arrays.h                    27441 shards/merging.h
-    5238 constraints/record.h            13834 run/arrays_llama_cpp.h          27719 shards/row.h
-    5275 rows/work.h                     14036 run/walk.h                      27836 shards/answers.h
-    5301 life/past.h                     14137 run/finish.h                    28388 shards/logprobs.h
-    5322 core/record.h                   14167 run/draw_llama_cpp.h            28526 shards/told.h
-    5437 core/fields.h                   14243 run/draw.h                      28665 shards/steps.h
-    5518 core/owners.h                   14326 run/sample.h                    28870 shards/prefix.h
-    5566 core/mt19937.h                  14442 run/verify.h                    29430 shards/cuts.h
-    5623 core/no_mt19937.h               14532 run/batch.h                     29651 shards/draws.h
-    5656 core/making.h                   14684 life/state.h                    29797 shards/way.h
-    5780 core/streams.h                  14777 life/state_fields.h             29942 shards/memory.h
-    5818 samplers/logit_bias.h           14877 life/state_kinds.h              30019 shards/batch.h
-    5870 samplers/patch.h                15039 operator/weights.h              30453 drafts/head.h
-    5894 samplers/penalties.h            15127 operator/search.h               30501 drafts/block.h
-    5970 samplers/dry.h                  15266 operator/run.h                  30691 drafts/tree.h
-    6323 samplers/cut.h                  15435 kv/cells.h                      30825 drafts/relaxed.h
-    6338 samplers/top_n_sigma.h          15472 kv/making.h                     30908 constraints/automaton.h
-    6440 samplers/tail_free.h            15698 kv/slot.h                       30998 constraints/making.h
-    6528 samplers/typical_top_p.h        15837 kv/sequences.h                  31214 constraints/sampler.h
-    6587 samplers/min_p.h                15972 kv/data.h                       31307 constraints/constructors.h
-    6613 samplers/top_a.h                16096 kv/update.h                     31573 constraints/accepting.h
-    6714 samplers/top_h_min_k.h          16222 kv/state.h                      31815 constraints/drawing.h
-    6807 samplers/xtc.h                  16434 llama_cpp/functions.h           32001 constraints/told.h
-    6857 samplers/temperature.h          16504 llama_cpp/object.h              32062 constraints/kind.h
-    6962 samplers/smoothing.h            16558 llama_cpp/vocabulary.h          32106 constraints/top_p_decay.h
-    7034 samplers/drafted.h              16635 text/reading.h                  32190 constraints/accessors.h
-    7059 samplers/selection.h            16745 text/strings.h                  32229 core/kinds.h
-    7102 samplers/choose.h               16845 text/values.h                   32316 base/restore.h
-    7165 samplers/ratio.h                17000 text/documents.h                32330 api/license.h
+       2 api/opening.h                    7358 samplers/choose.h               17078 grammar/head.h
+     263 api/config.h                     7421 samplers/ratio.h                17113 grammar/tree.h
+     294 api/types.h                      7488 samplers/draw.h                 17915 grammar/finishing.h
+     543 api/missing.h                    7547 samplers/gumbel.h               18212 grammar/reading.h
+     557 api/sample.h                     7612 samplers/mirostat.h             18297 grammar/gbnf.h
+     646 api/chains.h                     7741 samplers/adaptive_p.h           18589 grammar/regex.h
+     898 api/samplers.h                   7827 samplers/llama_cpp/truncation.h 18986 grammar/derivatives.h
+    1153 api/gumbel.h                     7967 samplers/llama_cpp/temperature.h 19563 grammar/vocabulary.h
+    1176 api/operator.h                   8019 samplers/llama_cpp/selection.h  20031 grammar/triggers.h
+    1226 api/kv.h                         8160 samplers/infill.h               20356 grammar/matcher.h
+    1407 api/llama_cpp.h                  8248 config/describe.h               20533 grammar/states.h
+    1449 api/text_error.h                 8429 config/params.h                 20688 grammar/items.h
+    1466 api/grammar.h                    8502 config/constructors.h           20814 grammar/masks.h
+    1630 api/shards.h                     8713 config/from_params.h            21009 grammar/runs.h
+    1727 api/peers.h                      8786 config/orders.h                 21182 grammar/entries.h
+    1796 api/drafts.h                     9018 config/numbers.h                21553 grammar/accepting.h
+    1895 api/constraints.h                9156 config/set.h                    21889 grammar/waiting.h
+    2066 api/parts.h                      9310 config/tell.h                   22015 grammar/history.h
+    2104 base/switches.h                  9443 config/settings.h               22141 grammar/room.h
+    2358 base/random.h                    9555 life/rollback.h                 22442 grammar/sampler.h
+    2381 base/mt19937.h                   9833 life/chain.h                    22704 grammar/hooks.h
+    2455 base/exact.h                    10113 life/members.h                  22828 schema/head.h
+    2667 base/bits128.h                  10228 life/update.h                   23002 schema/errors.h
+    2746 base/elements.h                 10464 life/copy.h                     23115 schema/collections.h
+    2875 kernels/llama_cpp/contract.h    10657 rows/row.h                      23149 schema/references.h
+    2923 kernels/contract.h              10935 rows/reserve.h                  23421 schema/strings.h
+    3043 kernels/scalar.h                11005 rows/pieces.h                   23483 schema/numbers.h
+    3229 kernels/llama_cpp/scalar.h      11100 rows/thresholds.h               23756 schema/sets.h
+    3250 kernels/sets.h                  11206 rows/compact.h                  23954 schema/formats.h
+    3299 kernels/vectors.h               11388 rows/sums.h                     24151 schema/scalars.h
+    3417 kernels/avx512.h                11536 rows/changes.h                  24450 schema/goals.h
+    3501 kernels/avx2.h                  11621 rows/cuts.h                     24671 schema/alternatives.h
+    3563 kernels/sse2.h                  12051 rows/typical.h                  25149 schema/objects.h
+    3580 kernels/neon.h                  12363 rows/tail_free.h                25662 schema/arrays.h
+    3602 kernels/wasm.h                  12439 rows/selecting.h                25916 schema/whole.h
+    3618 kernels/generic.h               12571 rows/mirostat.h                 26089 grammar/grammars.h
+    3638 kernels/shared.h                12652 rows/plan.h                     26151 peers/tables.h
+    3762 kernels/passes.h                12700 rows/logprobs.h                 26458 peers/values.h
+    4335 kernels/llama_cpp/passes.h      12786 rows/step.h                     26870 peers/llama_server.h
+    4419 kernels/check.h                 12803 rows/llama_cpp/sums.h           26939 peers/fields.h
+    4443 kernels/dispatch.h              13120 rows/llama_cpp/samplers.h       27100 peers/requests.h
+    4643 core/array.h                    13596 rows/llama_cpp/step.h           27224 shards/head.h
+    4973 core/table.h                    13625 run/apply.h                     27345 shards/bytes.h
+    5150 core/windows.h                  13708 run/writing.h                   27443 shards/merging.h
+    5242 constraints/record.h            13838 run/arrays.h                    27721 shards/row.h
+    5279 rows/work.h                     13940 run/arrays_llama_cpp.h          27838 shards/answers.h
+    5305 life/past.h                     14142 run/walk.h                      28390 shards/logprobs.h
+    5365 core/record.h                   14243 run/finish.h                    28528 shards/told.h
+    5480 core/fields.h                   14273 run/draw_llama_cpp.h            28667 shards/steps.h
+    5561 core/owners.h                   14349 run/draw.h                      28872 shards/prefix.h
+    5609 core/mt19937.h                  14432 run/sample.h                    29432 shards/cuts.h
+    5666 core/no_mt19937.h               14548 run/verify.h                    29653 shards/draws.h
+    5699 core/making.h                   14638 run/batch.h                     29799 shards/way.h
+    5823 core/streams.h                  14790 life/state.h                    29944 shards/memory.h
+    5861 life/state_fields.h             14879 life/state_kinds.h              30021 shards/batch.h
+    5961 samplers/llama_cpp/head.h       15041 operator/weights.h              30455 drafts/head.h
+    6048 samplers/logit_bias.h           15129 operator/search.h               30503 drafts/block.h
+    6100 samplers/patch.h                15268 operator/run.h                  30693 drafts/tree.h
+    6150 samplers/penalties.h            15437 kv/cells.h                      30827 drafts/relaxed.h
+    6226 samplers/dry.h                  15474 kv/making.h                     30910 constraints/automaton.h
+    6579 samplers/cut.h                  15700 kv/slot.h                       31000 constraints/making.h
+    6594 samplers/top_n_sigma.h          15839 kv/sequences.h                  31216 constraints/sampler.h
+    6696 samplers/tail_free.h            15974 kv/data.h                       31309 constraints/constructors.h
+    6784 samplers/typical_top_p.h        16098 kv/update.h                     31575 constraints/accepting.h
+    6843 samplers/min_p.h                16224 kv/state.h                      31817 constraints/drawing.h
+    6869 samplers/top_a.h                16436 llama_cpp/functions.h           32003 constraints/told.h
+    6970 samplers/top_h_min_k.h          16506 llama_cpp/object.h              32064 constraints/kind.h
+    7063 samplers/xtc.h                  16560 llama_cpp/vocabulary.h          32108 constraints/top_p_decay.h
+    7113 samplers/temperature.h          16637 text/reading.h                  32192 constraints/accessors.h
+    7218 samplers/smoothing.h            16747 text/strings.h                  32231 core/kinds.h
+    7290 samplers/drafted.h              16847 text/values.h                   32318 base/restore.h
+    7315 samplers/selection.h            17002 text/documents.h                32332 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2864,6 +2864,10 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
+/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
@@ -4980,8 +4984,8 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 typedef struct sampi_sampler sampi_sampler;
 
 typedef struct sampi_row sampi_row;       /* >>fast */
-typedef struct sampi_io sampi_io;         /* >>state */
-typedef struct sampi_record sampi_record; /* >>rollback */
+typedef struct sampi_io sampi_io;         /* life/state_fields.h */
+typedef struct sampi_record sampi_record; /* life/past.h */
 typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
@@ -5299,9 +5303,10 @@ typedef struct sampi_work {
 } sampi_work;
 
 /* ---- src/life/past.h ---- */
-/* ---- rollback: the struct ----
+/* ---- rollback: the structs ----
    What a sampler that is in no chain keeps of the tokens it has accepted last (sampi_past), in its record
-   (core/record.h). life/rollback.h fills it and goes back by it. */
+   (core/record.h), and what the hooks `past` of samplers are made of. life/rollback.h writes records and goes back by
+   them. */
 
 /* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
    (life/rollback.h). Both arrays are one block. */
@@ -5318,6 +5323,44 @@ typedef struct sampi_past {
 } sampi_past;
 
 #define SAMPI_MAX_PAST (1 << 20)
+
+/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+typedef enum sampi_record_mode {
+    SAMPI_RECORD_WIDTH, /* they are only counted */
+    SAMPI_RECORD_NOTE,  /* they are written, */
+    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
+    SAMPI_RECORD_TOKEN  /* or behind a token */
+} sampi_record_mode;
+
+struct sampi_record {
+    sampi_record_mode mode;
+    uint32_t *word;
+    uint32_t n; /* words so far */
+};
+
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
+{
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
+}
+
+/* A window. Returns the token that has come back into it, or -1. */
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+{
+    if (ring->cap == 0) return -1;
+    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
+    sampi_record_words(r, &old, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        token[ring->head] = old;
+    return old;
+}
 
 /* ---- src/core/record.h ---- */
 /* ---- the record ----
@@ -5815,6 +5858,193 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
+/* ---- src/life/state_fields.h ---- */
+/* ---- saved states: fields ----
+   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
+   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
+   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
+
+typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
+
+struct sampi_io {
+    sampi_io_mode mode;
+    unsigned char *to;         /* where to write; NULL: only count */
+    const unsigned char *from; /* [size] what to check or read */
+    size_t size, at;
+    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
+    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
+    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
+};
+
+/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
+   byte first. Sets bad instead of reading behind the end. */
+static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
+{
+    if (io->mode != SAMPI_WRITE) {
+        x = 0;
+        io->bad |= io->size - io->at < n;
+        if (io->bad) return 0;
+        for (size_t i = 0; i < n; i++) x |= (uint64_t)io->from[io->at + i] << 8 * i;
+    } else if (io->to) {
+        for (size_t i = 0; i < n; i++) io->to[io->at + i] = (unsigned char)(x >> 8 * i);
+    }
+    io->at += n;
+    return x;
+}
+
+/* Any value is good: positions, and counts of random numbers. */
+static void sampi_io_u64(sampi_io *io, uint64_t *x)
+{
+    uint64_t y = sampi_io_int(io, *x, 8);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
+   know; samp_accept takes any token too. */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
+{
+    samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
+    io->bad |= y < lowest;
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
+   NaN. By its bits, so it comes back exactly. */
+static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
+{
+    uint32_t u;
+    float y;
+    memcpy(&u, x, 4);
+    u = (uint32_t)sampi_io_int(io, u, 4);
+    memcpy(&y, &u, 4);
+    io->bad |= lo == lo && !(y >= lo && y <= hi);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
+   Loaded they stand from 0 on. Of penalties, dry and chains. */
+static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
+{
+    uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
+    io->bad |= n > r->cap;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token x = io->mode == SAMPI_WRITE ? sampi_ring_at(r, token, n - 1 - i) : 0;
+        sampi_io_token(io, &x, 0);
+        if (io->mode == SAMPI_READ) token[i] = x;
+    }
+    if (io->mode != SAMPI_READ) return;
+    r->size = n;
+    r->head = n < r->cap ? n : 0;
+}
+
+#ifndef SAMP_NO_MT19937
+/* More than any generation draws: bytes that say so are no state. */
+#define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
+
+/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
+   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
+static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
+{
+    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
+    io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
+    if (io->mode == SAMPI_READ) mt->drawn = drawn;
+    if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
+    for (int i = 0; i < 624; i++) {
+        uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
+        if (io->mode == SAMPI_READ) mt->state[i] = x;
+    }
+}
+#endif
+#ifndef SAMP_NO_MT19937
+/* ---- src/samplers/llama_cpp/head.h ---- */
+/* =================================================================================================== >>llama
+   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
+   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
+   of apply; arguments and meaning are the same.
+
+   The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
+   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
+   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
+   it back.
+
+   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
+   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
+   rows/llama_cpp/ has left of the row. */
+
+/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
+   as they were: one that has been kept aside still has its p by them. */
+typedef struct sampi_llama_sums {
+    float max, sum;
+} sampi_llama_sums;
+
+/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
+   floats. */
+static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
+
+/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
+   adaptive_p needs it without p, which holds the old logits then. */
+static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
+    return sums;
+}
+
+/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
+   do, so p is written also where the canonical one leaves it (temp_ext). */
+static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
+{
+    if (sort) sampi_sort_all(cur);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
+    return sums;
+}
+
+/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
+   would take the smaller id of equal ones. */
+static size_t sampi_llama_argmax(const samp_token_data_array *cur)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < cur->size; i++)
+        if (cur->data[i].logit > cur->data[best].logit) best = i;
+    return best;
+}
+
+/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
+   double. */
+static void sampi_llama_divide(samp_token_data_array *cur, double sum)
+{
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+}
+
+/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
+   is NaN then). */
+static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
+
+static float sampi_llama_entropy(const samp_token_data_array *cur)
+{
+    float entropy = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
+    return entropy;
+}
+
+/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
+   that), and the one that does it; all if none does. */
+static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
+{
+    float run = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        run += cur->data[i].p;
+        bool enough = exceed ? run > share : run >= share;
+        if (!enough || i + 1 < min_keep) continue;
+        cur->size = i + 1;
+        return;
+    }
+}
+#endif
 /* ---- src/samplers/logit_bias.h ---- */
 /* ================================================================================================== >>logits
    Samplers that change the logits of a few tokens: logit_bias, penalties, dry. Each has a list of tokens (sorted in the
@@ -5869,7 +6099,8 @@ static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return 
 
 /* ---- src/samplers/patch.h ---- */
 /* ---- patches ----
-   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. */
+   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. And how the window of the
+   first two goes on in a sampler with other numbers. */
 
 /* The apply of all three: change the logits of the tokens in a list, at once if they all stand at data[id], as in an
    array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
@@ -5889,6 +6120,31 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
         if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
     }
     cur->sorted = false;
+}
+
+/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
+{
+    const sampi_ring *prev = &chain->u.chain.ring;
+    bool more = ring->size == ring->cap && prev->size > ring->size;
+    for (uint32_t back = 0; more && back < ring->size; back++)
+        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
+    return more;
+}
+
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
+   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
+   is derived from it (counts) is right at once. */
+static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
+                                              const sampi_sampler *chain)
+{
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
+    if (!ring || sampi_knows_more(chain, ring, token)) {
+        token = chain->u.chain.prev;
+        ring = &chain->u.chain.ring;
+    }
+    for (uint32_t back = ring->size; back-- > 0;)
+        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
 /* ---- src/samplers/penalties.h ---- */
@@ -7568,83 +7824,6 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 #ifndef SAMP_NO_MT19937
-/* ---- src/samplers/llama_cpp/head.h ---- */
-/* =================================================================================================== >>llama
-   Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
-   ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
-   of apply; arguments and meaning are the same.
-
-   The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
-   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
-   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can move
-   it back.
-
-   The order of additions is part of the result: a sum over a sorted array is another one than over the same array as it
-   came. So an array is sorted here where llama.cpp sorts it, no sooner. samp_sample comes here with what
-   rows/llama_cpp/ has left of the row. */
-
-/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
-   as they were: one that has been kept aside still has its p by them. */
-typedef struct sampi_llama_sums {
-    float max, sum;
-} sampi_llama_sums;
-
-/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
-   floats. */
-static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
-
-/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
-   adaptive_p needs it without p, which holds the old logits then. */
-static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
-{
-    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
-    return sums;
-}
-
-/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
-   do, so p is written also where the canonical one leaves it (temp_ext). */
-static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
-{
-    if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
-    return sums;
-}
-
-/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
-   double. */
-static void sampi_llama_divide(samp_token_data_array *cur, double sum)
-{
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
-}
-
-/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
-   is NaN then). */
-static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
-
-static float sampi_llama_entropy(const samp_token_data_array *cur)
-{
-    float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
-    return entropy;
-}
-
-/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
-   that), and the one that does it; all if none does. */
-static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
-{
-    float run = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        bool enough = exceed ? run > share : run >= share;
-        if (!enough || i + 1 < min_keep) continue;
-        cur->size = i + 1;
-        return;
-    }
-}
-
 /* ---- src/samplers/llama_cpp/truncation.h ---- */
 /* ---- truncation, in llama.cpp's arithmetic ----
    The samplers that drop candidates, as apply_llama of the table's rows. Each may write the candidates, the size and
@@ -7789,16 +7968,6 @@ static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *c
 /* ---- temperature, in llama.cpp's arithmetic ----
    temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
    only; temp_ext sorts and sets p as well, since llama.cpp's does to find the entropy. */
-
-/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
-   would take the smaller id of equal ones. */
-static size_t sampi_llama_argmax(const samp_token_data_array *cur)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (cur->data[i].logit > cur->data[best].logit) best = i;
-    return best;
-}
 
 /* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
    in the canonical samplers. */
@@ -9399,44 +9568,6 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
    count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
-/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
-typedef enum sampi_record_mode {
-    SAMPI_RECORD_WIDTH, /* they are only counted */
-    SAMPI_RECORD_NOTE,  /* they are written, */
-    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
-    SAMPI_RECORD_TOKEN  /* or behind a token */
-} sampi_record_mode;
-
-struct sampi_record {
-    sampi_record_mode mode;
-    uint32_t *word;
-    uint32_t n; /* words so far */
-};
-
-/* Words at x, four bytes each, that a draw or a token changes. */
-static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
-{
-    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
-        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
-        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
-    }
-}
-
-/* A window. Returns the token that has come back into it, or -1. */
-static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
-{
-    if (ring->cap == 0) return -1;
-    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
-    sampi_record_words(r, &old, 1);
-    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
-    ring->head = (ring->head ? ring->head : ring->cap) - 1;
-    if (old < 0)
-        ring->size--;
-    else
-        token[ring->head] = old;
-    return old;
-}
-
 /* ---- the kinds ----
    The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
 
@@ -10113,31 +10244,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
         if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
-}
-
-/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
-static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
-{
-    const sampi_ring *prev = &chain->u.chain.ring;
-    bool more = ring->size == ring->cap && prev->size > ring->size;
-    for (uint32_t back = 0; more && back < ring->size; back++)
-        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
-    return more;
-}
-
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
-   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
-   is derived from it (counts) is right at once. */
-static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
-                                              const sampi_sampler *chain)
-{
-    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
-    if (!ring || sampi_knows_more(chain, ring, token)) {
-        token = chain->u.chain.prev;
-        ring = &chain->u.chain.ring;
-    }
-    for (uint32_t back = ring->size; back-- > 0;)
-        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
 static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
@@ -14704,10 +14810,6 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
    kinds' states are to be refused. */
 
-/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
-static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
-static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
-
 /* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
    field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
@@ -14773,106 +14875,6 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
     sampi_mix(hash, (uint32_t)s->u.chain.n);
     for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
 }
-
-/* ---- src/life/state_fields.h ---- */
-/* ---- saved states: fields ----
-   The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
-   field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
-   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
-
-typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
-
-struct sampi_io {
-    sampi_io_mode mode;
-    unsigned char *to;         /* where to write; NULL: only count */
-    const unsigned char *from; /* [size] what to check or read */
-    size_t size, at;
-    uint8_t bad; /* once set, nothing more is looked at; 2: for want of memory, 4: of a sampler's limits */
-    void *made;  /* what a load has made while it checked, of samplers whose state is more than numbers, */
-    void (*unmake)(void *made); /* and how it goes, if the bytes are bad */
-};
-
-/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
-   byte first. Sets bad instead of reading behind the end. */
-static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
-{
-    if (io->mode != SAMPI_WRITE) {
-        x = 0;
-        io->bad |= io->size - io->at < n;
-        if (io->bad) return 0;
-        for (size_t i = 0; i < n; i++) x |= (uint64_t)io->from[io->at + i] << 8 * i;
-    } else if (io->to) {
-        for (size_t i = 0; i < n; i++) io->to[io->at + i] = (unsigned char)(x >> 8 * i);
-    }
-    io->at += n;
-    return x;
-}
-
-/* Any value is good: positions, and counts of random numbers. */
-static void sampi_io_u64(sampi_io *io, uint64_t *x)
-{
-    uint64_t y = sampi_io_int(io, *x, 8);
-    if (io->mode == SAMPI_READ) *x = y;
-}
-
-/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
-   know; samp_accept takes any token too. */
-static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
-{
-    samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
-    io->bad |= y < lowest;
-    if (io->mode == SAMPI_READ) *x = y;
-}
-
-/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
-   NaN. By its bits, so it comes back exactly. */
-static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
-{
-    uint32_t u;
-    float y;
-    memcpy(&u, x, 4);
-    u = (uint32_t)sampi_io_int(io, u, 4);
-    memcpy(&y, &u, 4);
-    io->bad |= lo == lo && !(y >= lo && y <= hi);
-    if (io->mode == SAMPI_READ) *x = y;
-}
-
-/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
-   Loaded they stand from 0 on. Of penalties, dry and chains. */
-static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
-{
-    uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
-    io->bad |= n > r->cap;
-    for (uint32_t i = 0; i < n && !io->bad; i++) {
-        samp_token x = io->mode == SAMPI_WRITE ? sampi_ring_at(r, token, n - 1 - i) : 0;
-        sampi_io_token(io, &x, 0);
-        if (io->mode == SAMPI_READ) token[i] = x;
-    }
-    if (io->mode != SAMPI_READ) return;
-    r->size = n;
-    r->head = n < r->cap ? n : 0;
-}
-
-#ifndef SAMP_NO_MT19937
-/* More than any generation draws: bytes that say so are no state. */
-#define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
-
-/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
-   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
-static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
-{
-    if (!sampi_traits_of(s->kind)->draws || !sampi_is_llama_cpp(s)) return;
-    sampi_mt *mt = sampi_mt_of(s);
-    uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
-    io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
-    if (io->mode == SAMPI_READ) mt->drawn = drawn;
-    if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
-    for (int i = 0; i < 624; i++) {
-        uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
-        if (io->mode == SAMPI_READ) mt->state[i] = x;
-    }
-}
-#endif
 
 /* ---- src/life/state_kinds.h ---- */
 /* ---- saved states: the kinds, and the public functions ----

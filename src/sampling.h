@@ -245,6 +245,10 @@ extern "C" {
 #endif
 #include "core/making.h"
 #include "core/streams.h"
+#include "life/state_fields.h"
+#ifndef SAMP_NO_MT19937
+#include "samplers/llama_cpp/head.h"
+#endif
 #include "samplers/logit_bias.h"
 #include "samplers/patch.h"
 #include "samplers/penalties.h"
@@ -268,7 +272,6 @@ extern "C" {
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
 #ifndef SAMP_NO_MT19937
-#include "samplers/llama_cpp/head.h"
 #include "samplers/llama_cpp/truncation.h"
 #include "samplers/llama_cpp/temperature.h"
 #include "samplers/llama_cpp/selection.h"
@@ -324,7 +327,6 @@ extern "C" {
 #include "run/verify.h"
 #include "run/batch.h"
 #include "life/state.h"
-#include "life/state_fields.h"
 #include "life/state_kinds.h"
 
 #ifndef SAMP_NO_OPERATOR

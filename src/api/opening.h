@@ -86,8 +86,8 @@
        >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
        >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
        >>array                                                         checks, order and sums of candidates
-       >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
-       >>llama                                                         the same samplers in llama.cpp's arithmetic
+       >>sampler  >>llama                                              the object; how llama.cpp's arithmetic differs
+       >>logits  >>truncation  >>temperature  >>selection              one sampler after the other, in both arithmetics
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
        >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back

@@ -118,6 +118,10 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
     *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
+/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }

@@ -11,8 +11,8 @@
 typedef struct sampi_sampler sampi_sampler;
 
 typedef struct sampi_row sampi_row;       /* >>fast */
-typedef struct sampi_io sampi_io;         /* >>state */
-typedef struct sampi_record sampi_record; /* >>rollback */
+typedef struct sampi_io sampi_io;         /* life/state_fields.h */
+typedef struct sampi_record sampi_record; /* life/past.h */
 typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----

@@ -13,44 +13,6 @@
    sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
    count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
-/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
-typedef enum sampi_record_mode {
-    SAMPI_RECORD_WIDTH, /* they are only counted */
-    SAMPI_RECORD_NOTE,  /* they are written, */
-    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
-    SAMPI_RECORD_TOKEN  /* or behind a token */
-} sampi_record_mode;
-
-struct sampi_record {
-    sampi_record_mode mode;
-    uint32_t *word;
-    uint32_t n; /* words so far */
-};
-
-/* Words at x, four bytes each, that a draw or a token changes. */
-static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
-{
-    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
-        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
-        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
-    }
-}
-
-/* A window. Returns the token that has come back into it, or -1. */
-static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
-{
-    if (ring->cap == 0) return -1;
-    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
-    sampi_record_words(r, &old, 1);
-    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
-    ring->head = (ring->head ? ring->head : ring->cap) - 1;
-    if (old < 0)
-        ring->size--;
-    else
-        token[ring->head] = old;
-    return old;
-}
-
 /* ---- the kinds ----
    The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
 

@@ -20,10 +20,6 @@
    What is mixed in, and in which order, is part of the format; a change of it needs another version, unless only some
    kinds' states are to be refused. */
 
-/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
-static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
-static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
-
 /* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
    field that only the making needs (SAMPI_PASSING) is left out, as is one that came later and is not used. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)

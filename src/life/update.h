@@ -18,31 +18,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
-static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
-{
-    const sampi_ring *prev = &chain->u.chain.ring;
-    bool more = ring->size == ring->cap && prev->size > ring->size;
-    for (uint32_t back = 0; more && back < ring->size; back++)
-        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
-    return more;
-}
-
-/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
-   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
-   is derived from it (counts) is right at once. */
-static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
-                                              const sampi_sampler *chain)
-{
-    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
-    if (!ring || sampi_knows_more(chain, ring, token)) {
-        token = chain->u.chain.prev;
-        ring = &chain->u.chain.ring;
-    }
-    for (uint32_t back = ring->size; back-- > 0;)
-        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
-}
-
 static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);

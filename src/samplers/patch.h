@@ -1,5 +1,6 @@
 /* ---- patches ----
-   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. */
+   Rules that change the logits of a few tokens: penalties, dry and the lists of constraints. And how the window of the
+   first two goes on in a sampler with other numbers. */
 
 /* The apply of all three: change the logits of the tokens in a list, at once if they all stand at data[id], as in an
    array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
@@ -19,4 +20,29 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
         if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
     }
     cur->sorted = false;
+}
+
+/* Does the chain know tokens that have fallen out of a window, and the same of those that are in it? */
+static SAMPI_COLD bool sampi_knows_more(const sampi_sampler *chain, const sampi_ring *ring, const samp_token *token)
+{
+    const sampi_ring *prev = &chain->u.chain.ring;
+    bool more = ring->size == ring->cap && prev->size > ring->size;
+    for (uint32_t back = 0; more && back < ring->size; back++)
+        more = sampi_ring_at(ring, token, back) == sampi_ring_at(prev, chain->u.chain.prev, back);
+    return more;
+}
+
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL), and where that has
+   forgotten more, what the chain has accepted. Through accept, since the new window may have another length, and what
+   is derived from it (counts) is right at once. */
+static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
+                                              const sampi_sampler *chain)
+{
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : NULL;
+    if (!ring || sampi_knows_more(chain, ring, token)) {
+        token = chain->u.chain.prev;
+        ring = &chain->u.chain.ring;
+    }
+    for (uint32_t back = ring->size; back-- > 0;)
+        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }

@@ -42,6 +42,16 @@ static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sor
     return sums;
 }
 
+/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
+   would take the smaller id of equal ones. */
+static size_t sampi_llama_argmax(const samp_token_data_array *cur)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < cur->size; i++)
+        if (cur->data[i].logit > cur->data[best].logit) best = i;
+    return best;
+}
+
 /* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
    double. */
 static void sampi_llama_divide(samp_token_data_array *cur, double sum)

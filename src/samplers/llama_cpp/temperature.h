@@ -2,16 +2,6 @@
    temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
    only; temp_ext sorts and sets p as well, since llama.cpp's does to find the entropy. */
 
-/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
-   would take the smaller id of equal ones. */
-static size_t sampi_llama_argmax(const samp_token_data_array *cur)
-{
-    size_t best = 0;
-    for (size_t i = 1; i < cur->size; i++)
-        if (cur->data[i].logit > cur->data[best].logit) best = i;
-    return best;
-}
-
 /* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
    in the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
