@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7358 samplers/choose.h               17078 grammar/head.h
-     263 api/config.h                     7421 samplers/ratio.h                17113 grammar/tree.h
-     294 api/types.h                      7488 samplers/draw.h                 17915 grammar/finishing.h
-     543 api/missing.h                    7547 samplers/gumbel.h               18212 grammar/reading.h
-     557 api/sample.h                     7612 samplers/mirostat.h             18297 grammar/gbnf.h
-     646 api/chains.h                     7741 samplers/adaptive_p.h           18589 grammar/regex.h
-     898 api/samplers.h                   7827 samplers/llama_cpp/truncation.h 18986 grammar/derivatives.h
-    1153 api/gumbel.h                     7967 samplers/llama_cpp/temperature.h 19563 grammar/vocabulary.h
-    1176 api/operator.h                   8019 samplers/llama_cpp/selection.h  20031 grammar/triggers.h
-    1226 api/kv.h                         8160 samplers/infill.h               20356 grammar/matcher.h
-    1407 api/llama_cpp.h                  8248 config/describe.h               20533 grammar/states.h
-    1449 api/text_error.h                 8429 config/params.h                 20688 grammar/items.h
-    1466 api/grammar.h                    8502 config/constructors.h           20814 grammar/masks.h
-    1630 api/shards.h                     8713 config/from_params.h            21009 grammar/runs.h
-    1727 api/peers.h                      8786 config/orders.h                 21182 grammar/entries.h
-    1796 api/drafts.h                     9018 config/numbers.h                21553 grammar/accepting.h
-    1895 api/constraints.h                9156 config/set.h                    21889 grammar/waiting.h
-    2066 api/parts.h                      9310 config/tell.h                   22015 grammar/history.h
-    2104 base/switches.h                  9443 config/settings.h               22141 grammar/room.h
-    2358 base/random.h                    9555 life/rollback.h                 22442 grammar/sampler.h
-    2381 base/mt19937.h                   9833 life/chain.h                    22704 grammar/hooks.h
-    2455 base/exact.h                    10113 life/members.h                  22828 schema/head.h
-    2667 base/bits128.h                  10228 life/update.h                   23002 schema/errors.h
-    2746 base/elements.h                 10464 life/copy.h                     23115 schema/collections.h
-    2875 kernels/llama_cpp/contract.h    10657 rows/row.h                      23149 schema/references.h
-    2923 kernels/contract.h              10935 rows/reserve.h                  23421 schema/strings.h
-    3043 kernels/scalar.h                11005 rows/pieces.h                   23483 schema/numbers.h
-    3229 kernels/llama_cpp/scalar.h      11100 rows/thresholds.h               23756 schema/sets.h
-    3250 kernels/sets.h                  11206 rows/compact.h                  23954 schema/formats.h
-    3299 kernels/vectors.h               11388 rows/sums.h                     24151 schema/scalars.h
-    3417 kernels/avx512.h                11536 rows/changes.h                  24450 schema/goals.h
-    3501 kernels/avx2.h                  11621 rows/cuts.h                     24671 schema/alternatives.h
-    3563 kernels/sse2.h                  12051 rows/typical.h                  25149 schema/objects.h
-    3580 kernels/neon.h                  12363 rows/tail_free.h                25662 schema/arrays.h
-    3602 kernels/wasm.h                  12439 rows/selecting.h                25916 schema/whole.h
-    3618 kernels/generic.h               12571 rows/mirostat.h                 26089 grammar/grammars.h
-    3638 kernels/shared.h                12652 rows/plan.h                     26151 peers/tables.h
-    3762 kernels/passes.h                12700 rows/logprobs.h                 26458 peers/values.h
-    4335 kernels/llama_cpp/passes.h      12786 rows/step.h                     26870 peers/llama_server.h
-    4419 kernels/check.h                 12803 rows/llama_cpp/sums.h           26939 peers/fields.h
-    4443 kernels/dispatch.h              13120 rows/llama_cpp/samplers.h       27100 peers/requests.h
-    4643 core/array.h                    13596 rows/llama_cpp/step.h           27224 shards/head.h
-    4973 core/table.h                    13625 run/apply.h                     27345 shards/bytes.h
-    5150 core/windows.h                  13708 run/writing.h                   27443 shards/merging.h
-    5242 constraints/record.h            13838 run/arrays.h                    27721 shards/row.h
-    5279 rows/work.h                     13940 run/arrays_llama_cpp.h          27838 shards/answers.h
-    5305 life/past.h                     14142 run/walk.h                      28390 shards/logprobs.h
-    5365 core/record.h                   14243 run/finish.h                    28528 shards/told.h
-    5480 core/fields.h                   14273 run/draw_llama_cpp.h            28667 shards/steps.h
-    5561 core/owners.h                   14349 run/draw.h                      28872 shards/prefix.h
-    5609 core/mt19937.h                  14432 run/sample.h                    29432 shards/cuts.h
-    5666 core/no_mt19937.h               14548 run/verify.h                    29653 shards/draws.h
-    5699 core/making.h                   14638 run/batch.h                     29799 shards/way.h
-    5823 core/streams.h                  14790 life/state.h                    29944 shards/memory.h
-    5861 life/state_fields.h             14879 life/state_kinds.h              30021 shards/batch.h
-    5961 samplers/llama_cpp/head.h       15041 operator/weights.h              30455 drafts/head.h
-    6048 samplers/logit_bias.h           15129 operator/search.h               30503 drafts/block.h
-    6100 samplers/patch.h                15268 operator/run.h                  30693 drafts/tree.h
-    6150 samplers/penalties.h            15437 kv/cells.h                      30827 drafts/relaxed.h
-    6226 samplers/dry.h                  15474 kv/making.h                     30910 constraints/automaton.h
-    6579 samplers/cut.h                  15700 kv/slot.h                       31000 constraints/making.h
-    6594 samplers/top_n_sigma.h          15839 kv/sequences.h                  31216 constraints/sampler.h
-    6696 samplers/tail_free.h            15974 kv/data.h                       31309 constraints/constructors.h
-    6784 samplers/typical_top_p.h        16098 kv/update.h                     31575 constraints/accepting.h
-    6843 samplers/min_p.h                16224 kv/state.h                      31817 constraints/drawing.h
-    6869 samplers/top_a.h                16436 llama_cpp/functions.h           32003 constraints/told.h
-    6970 samplers/top_h_min_k.h          16506 llama_cpp/object.h              32064 constraints/kind.h
-    7063 samplers/xtc.h                  16560 llama_cpp/vocabulary.h          32108 constraints/top_p_decay.h
-    7113 samplers/temperature.h          16637 text/reading.h                  32192 constraints/accessors.h
-    7218 samplers/smoothing.h            16747 text/strings.h                  32231 core/kinds.h
-    7290 samplers/drafted.h              16847 text/values.h                   32318 base/restore.h
-    7315 samplers/selection.h            17002 text/documents.h                32332 api/license.h
+       2 api/opening.h                    7587 samplers/choose.h               17150 grammar/tree.h
+     263 api/config.h                     7650 samplers/ratio.h                17952 grammar/finishing.h
+     294 api/types.h                      7717 samplers/draw.h                 18249 grammar/reading.h
+     543 api/missing.h                    7776 samplers/gumbel.h               18334 grammar/gbnf.h
+     557 api/sample.h                     7841 samplers/mirostat.h             18626 grammar/regex.h
+     646 api/chains.h                     7970 samplers/adaptive_p.h           19023 grammar/derivatives.h
+     898 api/samplers.h                   8056 samplers/llama_cpp/truncation.h 19600 grammar/vocabulary.h
+    1153 api/gumbel.h                     8196 samplers/llama_cpp/temperature.h 20068 grammar/triggers.h
+    1176 api/operator.h                   8248 samplers/llama_cpp/selection.h  20393 grammar/matcher.h
+    1226 api/kv.h                         8389 samplers/infill.h               20570 grammar/states.h
+    1407 api/llama_cpp.h                  8504 config/describe.h               20725 grammar/items.h
+    1449 api/text_error.h                 8685 config/constructors.h           20851 grammar/masks.h
+    1466 api/grammar.h                    8842 config/from_params.h            21046 grammar/runs.h
+    1630 api/shards.h                     8907 config/orders.h                 21219 grammar/entries.h
+    1727 api/peers.h                      9139 config/numbers.h                21590 grammar/accepting.h
+    1796 api/drafts.h                     9277 config/set.h                    21926 grammar/waiting.h
+    1895 api/constraints.h                9431 config/tell.h                   22052 grammar/history.h
+    2066 api/parts.h                      9564 config/settings.h               22178 grammar/room.h
+    2104 base/switches.h                  9676 life/rollback.h                 22479 grammar/sampler.h
+    2358 base/random.h                    9939 life/chain.h                    22741 grammar/hooks.h
+    2381 base/mt19937.h                  10219 life/members.h                  22865 schema/head.h
+    2455 base/exact.h                    10334 life/update.h                   23039 schema/errors.h
+    2667 base/bits128.h                  10559 life/copy.h                     23152 schema/collections.h
+    2746 base/elements.h                 10752 rows/row.h                      23186 schema/references.h
+    2875 kernels/llama_cpp/contract.h    11030 rows/reserve.h                  23458 schema/strings.h
+    2923 kernels/contract.h              11100 rows/pieces.h                   23520 schema/numbers.h
+    3043 kernels/scalar.h                11195 rows/thresholds.h               23793 schema/sets.h
+    3229 kernels/llama_cpp/scalar.h      11301 rows/compact.h                  23991 schema/formats.h
+    3250 kernels/sets.h                  11483 rows/sums.h                     24188 schema/scalars.h
+    3299 kernels/vectors.h               11631 rows/changes.h                  24487 schema/goals.h
+    3417 kernels/avx512.h                11716 rows/cuts.h                     24708 schema/alternatives.h
+    3501 kernels/avx2.h                  12146 rows/typical.h                  25186 schema/objects.h
+    3563 kernels/sse2.h                  12458 rows/tail_free.h                25699 schema/arrays.h
+    3580 kernels/neon.h                  12534 rows/selecting.h                25953 schema/whole.h
+    3602 kernels/wasm.h                  12666 rows/mirostat.h                 26126 grammar/grammars.h
+    3618 kernels/generic.h               12747 rows/plan.h                     26188 peers/tables.h
+    3638 kernels/shared.h                12795 rows/logprobs.h                 26495 peers/values.h
+    3762 kernels/passes.h                12881 rows/step.h                     26907 peers/llama_server.h
+    4335 kernels/llama_cpp/passes.h      12898 rows/llama_cpp/sums.h           26976 peers/fields.h
+    4419 kernels/check.h                 13215 rows/llama_cpp/samplers.h       27137 peers/requests.h
+    4443 kernels/dispatch.h              13691 rows/llama_cpp/step.h           27261 shards/head.h
+    4643 core/array.h                    13720 run/apply.h                     27382 shards/bytes.h
+    4973 core/table.h                    13803 run/writing.h                   27480 shards/merging.h
+    5152 core/windows.h                  13933 run/arrays.h                    27758 shards/row.h
+    5244 constraints/record.h            14035 run/arrays_llama_cpp.h          27875 shards/answers.h
+    5281 rows/work.h                     14237 run/walk.h                      28427 shards/logprobs.h
+    5307 life/past.h                     14338 run/finish.h                    28565 shards/told.h
+    5367 core/record.h                   14368 run/draw_llama_cpp.h            28704 shards/steps.h
+    5482 core/fields.h                   14444 run/draw.h                      28909 shards/prefix.h
+    5563 core/owners.h                   14527 run/sample.h                    29469 shards/cuts.h
+    5611 core/mt19937.h                  14643 run/verify.h                    29690 shards/draws.h
+    5668 core/no_mt19937.h               14733 run/batch.h                     29836 shards/way.h
+    5701 core/making.h                   14885 life/state.h                    29981 shards/memory.h
+    5825 core/streams.h                  14949 life/state_kinds.h              30058 shards/batch.h
+    5863 life/state_fields.h             15078 operator/weights.h              30492 drafts/head.h
+    5963 samplers/llama_cpp/head.h       15166 operator/search.h               30540 drafts/block.h
+    6050 samplers/logit_bias.h           15305 operator/run.h                  30730 drafts/tree.h
+    6151 samplers/patch.h                15474 kv/cells.h                      30864 drafts/relaxed.h
+    6201 samplers/penalties.h            15511 kv/making.h                     30947 constraints/automaton.h
+    6351 samplers/dry.h                  15737 kv/slot.h                       31037 constraints/making.h
+    6808 samplers/cut.h                  15876 kv/sequences.h                  31253 constraints/sampler.h
+    6823 samplers/top_n_sigma.h          16011 kv/data.h                       31346 constraints/constructors.h
+    6925 samplers/tail_free.h            16135 kv/update.h                     31612 constraints/accepting.h
+    7013 samplers/typical_top_p.h        16261 kv/state.h                      31854 constraints/drawing.h
+    7072 samplers/min_p.h                16473 llama_cpp/functions.h           32040 constraints/told.h
+    7098 samplers/top_a.h                16543 llama_cpp/object.h              32101 constraints/kind.h
+    7199 samplers/top_h_min_k.h          16597 llama_cpp/vocabulary.h          32145 constraints/top_p_decay.h
+    7292 samplers/xtc.h                  16674 text/reading.h                  32229 constraints/accessors.h
+    7342 samplers/temperature.h          16784 text/strings.h                  32268 core/kinds.h
+    7447 samplers/smoothing.h            16884 text/values.h                   32332 base/restore.h
+    7519 samplers/drafted.h              17039 text/documents.h                32346 api/license.h
+    7544 samplers/selection.h            17115 grammar/head.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5078,8 +5078,9 @@ enum {
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler
-                is to be made of it; else what takes a walk over the vocabulary is left out
+     params     of a record from samp_params: what is no number, or not that number
+     prepare    of a record with good fields, so no size is negative: check what their ranges don't say, and size the
+                parts. make: a sampler is to be made of it; else what takes a walk over the vocabulary is left out
      build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
      settings   the parts' share of the fingerprint
      accept     a token was chosen; can't fail, since others may have been told already
@@ -5097,6 +5098,7 @@ enum {
      ready      it will be asked by its interface to take n tokens back: after this that can't fail
      kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
 typedef struct sampi_hooks {
+    void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
     void (*settings)(const sampi_sampler *, uint64_t *hash);
@@ -5114,7 +5116,7 @@ typedef struct sampi_hooks {
 
 /* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
 /* A row of the table. It stands by place, as C++11 has no designated initialisers. */
 typedef struct sampi_traits {
@@ -6058,7 +6060,22 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
    logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
    list, as given. */
 
-/* ---- logit_bias: part 0 is the list, as given ---- */
+/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
+   by -infinity is what the sampler is for. */
+static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
+{
+    const samp_logit_bias *bias = t->u.bias.from;
+    int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
+    (void)make;
+    sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_require(t, n == 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    for (int32_t i = 0; i < n && !t->status; i++) {
+        sampi_require(t, bias[i].bias == bias[i].bias, SAMP_E_NAN, "logit_bias");
+        sampi_require(t, bias[i].token >= 0 && bias[i].token < n_vocab, SAMP_E_RANGE, "logit_bias");
+        sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+    }
+    t->part_size[0] = (size_t)n * sizeof *bias;
+}
 
 /* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
@@ -6083,12 +6100,46 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
+static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+
+/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+{
+    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p)
+{
+    t->u.bias.from = p->logit_bias;
+}
+
 static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
     SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
 };
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
+    sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_LOGIT_BIAS_ROW                                                                                         \
@@ -6157,6 +6208,16 @@ static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_samp
 /* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
+/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
+static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
+{
+    size_t n = (size_t)t->u.penalties.last_n;
+    (void)make;
+    t->u.penalties.ring.cap = (uint32_t)n;
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+}
+
 /* An empty window. The parts keep their old contents, which the sizes leave out. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
@@ -6203,6 +6264,60 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
+}
+
+/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
+static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
+    t.u.penalties.last_n = last_n;
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    return sampi_init(&t);
+}
+
+/* As long as the context. */
+static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
+{
+    if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
+}
+
 static const sampi_field SAMPI_PENALTIES_FIELDS[] = {
     SAMPI_FIELD(INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
     SAMPI_FIELD(FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
@@ -6215,6 +6330,16 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
     return s->u.penalties.last_n == 0 ||
            (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
 }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
+    sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_PENALTIES_ROW                                                                                          \
@@ -6367,6 +6492,37 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
         same = strlen(text) == n && memcmp(text, other, n) == 0;
     }
     return same;
+}
+
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
+   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
+   over the vocabulary, only if a sampler is to be made. */
+static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
+{
+    const char *const *breaker = t->u.dry.from;
+    if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
+    if (sampi_is_off(t)) t->u.dry.n_from = 0;
+    size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
+    sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    for (size_t b = 0; b < n_breakers && !t->status; b++) {
+        sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
+    }
+    sampi_require(t, n_breakers == 0 || (t->u.dry.vocab && t->u.dry.vocab->token_bytes), SAMP_E_NULL, "vocab");
+    if (t->status) return;
+    t->u.dry.ring.cap = (uint32_t)n;
+    t->u.dry.n_tails = 0;
+    for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
+    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+    t->part_size[2] = n * sizeof(int32_t);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
 }
 
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
@@ -6557,6 +6713,70 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+/* The new breakers apply to the old tokens too. */
+static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
+}
+
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
+}
+
+/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
+   other tokens of them, with which a saved window would mean something else. */
+static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
+   one number, the window (sampi_dry_prepare). */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
+                                                float base, int32_t allowed_length, int32_t last_n,
+                                                const char *const *breakers, size_t n_breakers)
+{
+    sampi_sampler t = sampi_blank(SAMPI_DRY);
+    t.u.dry.vocab = vocab;
+    t.u.dry.n_ctx_train = n_ctx_train;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed_length;
+    t.u.dry.last_n = last_n;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_dry_params(sampi_sampler *t, const samp_params *p)
+{
+    static const char *const usual[] = { "\n", ":", "\"", "*" };
+    t->u.dry.vocab = p->vocab;
+    t->u.dry.from = p->dry_breakers ? p->dry_breakers : usual;
+    if (!p->dry_breakers) t->u.dry.n_from = 4;
+    while (p->dry_breakers && p->dry_breakers[t->u.dry.n_from]) t->u.dry.n_from++;
+}
+
 static const sampi_field SAMPI_DRY_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
     SAMPI_FIELD(FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
@@ -6569,6 +6789,15 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 {
     return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
 }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_DRY_HOOKS = {
+    sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DRY_ROW                                                                                                \
@@ -8240,6 +8469,33 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_INFILL_ROW                                                                                             \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
@@ -8426,139 +8682,12 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
     }
 }
 
-/* ---- src/config/params.h ---- */
-/* ================================================================================================== >>params
-   Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
-   its kind; sampi_init (core/making.h) checks the record by the table of fields and moves it to the heap. From
-   parameters a record is filled by the same table, so samp_check_params asks the same questions without the heap. This
-   room has the checks that the table cannot express; the constructors and the chains follow in the next rooms.
-
-   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
-   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
-
-/* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
-   The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not
-   negative here; they write the record's part sizes and status (dry its window too), and read what the caller's
-   pointers lead to. */
-
-/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
-   by -infinity is what the sampler is for. */
-static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
-{
-    const samp_logit_bias *bias = t->u.bias.from;
-    int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
-    (void)make;
-    sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
-    sampi_require(t, n == 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    for (int32_t i = 0; i < n && !t->status; i++) {
-        sampi_require(t, bias[i].bias == bias[i].bias, SAMP_E_NAN, "logit_bias");
-        sampi_require(t, bias[i].token >= 0 && bias[i].token < n_vocab, SAMP_E_RANGE, "logit_bias");
-        sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
-    }
-    t->part_size[0] = (size_t)n * sizeof *bias;
-}
-
-/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
-static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
-{
-    size_t n = (size_t)t->u.penalties.last_n;
-    (void)make;
-    t->u.penalties.ring.cap = (uint32_t)n;
-    t->part_size[0] = n * sizeof(samp_token);
-    t->part_size[1] = n * sizeof(sampi_count);
-}
-
-/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
-   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
-   over the vocabulary, only if a sampler is to be made. */
-static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
-{
-    const char *const *breaker = t->u.dry.from;
-    if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
-    if (sampi_is_off(t)) t->u.dry.n_from = 0;
-    size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
-    sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
-    for (size_t b = 0; b < n_breakers && !t->status; b++) {
-        sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
-        sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
-    }
-    sampi_require(t, n_breakers == 0 || (t->u.dry.vocab && t->u.dry.vocab->token_bytes), SAMP_E_NULL, "vocab");
-    if (t->status) return;
-    t->u.dry.ring.cap = (uint32_t)n;
-    t->u.dry.n_tails = 0;
-    for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
-    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
-    const sampi_sampler *like = t->u.dry.like;
-    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
-    if (make && n_breakers)
-        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
-    t->part_size[0] = n * sizeof(samp_token);
-    t->part_size[1] = n * sizeof(sampi_count);
-    t->part_size[2] = n * sizeof(int32_t);
-    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
-                      n_breakers * sizeof(sampi_breaker);
-}
-
 /* ---- src/config/constructors.h ---- */
 /* ---- constructors ----
    samp_init_top_k and all others of api/samplers.h and api/gumbel.h. Each takes a blank record, writes its arguments
    into it, and calls sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments
    never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
    takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
-
-/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
-{
-    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
-    t.u.bias.n_vocab = n_vocab;
-    t.u.bias.n = n;
-    t.u.bias.from = bias;
-    return sampi_init(&t);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
-{
-    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
-    t.u.penalties.last_n = last_n;
-    t.u.penalties.repeat = repeat;
-    t.u.penalties.freq = freq;
-    t.u.penalties.present = present;
-    return sampi_init(&t);
-}
-
-/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
-   one number, the window (sampi_dry_prepare). */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
-                                                float base, int32_t allowed_length, int32_t last_n,
-                                                const char *const *breakers, size_t n_breakers)
-{
-    sampi_sampler t = sampi_blank(SAMPI_DRY);
-    t.u.dry.vocab = vocab;
-    t.u.dry.n_ctx_train = n_ctx_train;
-    t.u.dry.multiplier = multiplier;
-    t.u.dry.base = base;
-    t.u.dry.allowed = allowed_length;
-    t.u.dry.last_n = last_n;
-    t.u.dry.from = breakers;
-    t.u.dry.n_from = n_breakers;
-    return sampi_init(&t);
-}
-
-/* The prepare hook: pieces must be there, and a token to end with. */
-static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
-{
-    const samp_vocab *v = t->u.infill.vocab;
-    (void)make;
-    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
-    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
-{
-    sampi_sampler t = sampi_blank(SAMPI_INFILL);
-    t.u.infill.vocab = vocab;
-    return sampi_init(&t);
-}
 
 static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
 {
@@ -8711,13 +8840,19 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, 
 }
 
 /* ---- src/config/from_params.h ---- */
-/* ---- from parameters to records ----
-   samp_params is a flat struct; each sampler has a record of its own. The table of fields (core/fields.h) says which
-   number goes where. sampi_from_params fills the record of one kind, and knows the few settings that are not numbers.
-   Checking and building (config/orders.h) both call it. The room also has the default parameters. Nothing here takes
-   memory. */
+/* ================================================================================================== >>params
+   Samplers from their numbers, and chains from samp_params. A constructor stands in its sampler's room. It writes its
+   arguments into a blank record of its kind; sampi_init (core/making.h) checks the record by its fields and the hook
+   `prepare`, and moves it to the heap. From parameters a record is filled by the same fields and the hook `params`, so
+   samp_check_params asks the same questions without the heap.
 
-/* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
+   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
+   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied.
+
+   In this room: the default parameters, and from samp_params, a flat struct, to the record of one kind. Checking and
+   building (config/orders.h) both call that. Nothing here takes memory. */
+
+/* The defaults of all fields. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
    order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
    value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
@@ -8750,26 +8885,12 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
    for each step of a chain, and for the default order, which asks what is on. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
-    static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
     if (traits->draws) t.seed = p->seed;
     for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
-    switch (kind) { /* what is not a number */
-        case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
-        case SAMPI_PENALTIES:
-            if (p->penalty_last_n == -1) t.u.penalties.last_n = p->n_ctx_train;
-            break;
-        case SAMPI_DRY:
-            t.u.dry.vocab = p->vocab;
-            t.u.dry.from = p->dry_breakers ? p->dry_breakers : usual_breakers;
-            if (!p->dry_breakers) t.u.dry.n_from = 4;
-            while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
-            break;
-        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
-        default: break;
-    }
+    if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;
 }
 
@@ -9576,21 +9697,6 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
-static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
-{
-    samp_token *token = (samp_token *)sampi_part(s, 0);
-    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
-    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
-    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
-}
-
-static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
-{
-    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
-}
-
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
 static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
@@ -10244,17 +10350,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
         if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
-}
-
-static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
-}
-
-/* The new breakers apply to the old tokens too. */
-static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
 /* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
@@ -14830,31 +14925,6 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
-static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-    for (int32_t i = 0; i < s->u.bias.n; i++) {
-        sampi_mix(hash, (uint32_t)bias[i].token);
-        sampi_mix_float(hash, bias[i].bias);
-    }
-}
-/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
-   other tokens of them, with which a saved window would mean something else. */
-static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
-    const sampi_head *head = sampi_dry_head(s);
-    sampi_mix(hash, s->u.dry.n_tails);
-    sampi_mix(hash, s->u.dry.n_heads);
-    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
-        sampi_mix(hash, (uint32_t)tail[i].n);
-        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
-    }
-    for (size_t i = 0; i < s->u.dry.n_heads; i++)
-        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
-}
-
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
    name stands for the kind, whose number may change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
@@ -14881,39 +14951,6 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
    The hooks `state`: what a kind has become, besides its position and its mt19937, as a list of fields. A kind without
    a state has no hook. Behind them stand samp_state_size, samp_state_save and samp_state_load, which walk through a
    sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
-
-/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    sampi_count_sort(list, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (kept && list[kept - 1].token == list[i].token)
-            list[kept - 1].count++;
-        else
-            list[kept++] = list[i];
-    }
-    return kept;
-}
-
-/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
-static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
-{
-    samp_token *token = (samp_token *)sampi_part(s, 0);
-    sampi_io_ring(io, &s->u.penalties.ring, token);
-    if (io->mode == SAMPI_READ)
-        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
-}
-
-/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
-static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
-{
-    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    if (io->mode != SAMPI_READ) return;
-    s->u.dry.settled = -1;
-    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
-}
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
    it, and what it gave is what goes on. */
@@ -22811,9 +22848,9 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, NULL, sampi_grammar_settings,
     NULL, NULL, sampi_grammar_state, NULL, NULL,
     sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
 };
@@ -32090,9 +32127,9 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, sampi_constraint_settings,
+    NULL, NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
     SAMPI_BYTES_ONLY
 };
@@ -32175,9 +32212,9 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings,
+    NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
     SAMPI_BYTES_ONLY
 };
@@ -32234,48 +32271,25 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
    stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
 
 /* clang-format off */
-/*  prepare, build, settings,
-    accept, reset, state, take_over, past,
-    clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
-    sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_DRY_HOOKS = {
-    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
     SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
     sampi_adaptive_p_past,
     SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings,
+    NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
     sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
 };
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
     sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
 };

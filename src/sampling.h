@@ -278,7 +278,6 @@ extern "C" {
 #endif
 #include "samplers/infill.h"
 #include "config/describe.h"
-#include "config/params.h"
 #include "config/constructors.h"
 #include "config/from_params.h"
 #include "config/orders.h"

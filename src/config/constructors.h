@@ -4,60 +4,6 @@
    never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
    takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
 
-/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
-{
-    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
-    t.u.bias.n_vocab = n_vocab;
-    t.u.bias.n = n;
-    t.u.bias.from = bias;
-    return sampi_init(&t);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
-{
-    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
-    t.u.penalties.last_n = last_n;
-    t.u.penalties.repeat = repeat;
-    t.u.penalties.freq = freq;
-    t.u.penalties.present = present;
-    return sampi_init(&t);
-}
-
-/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
-   one number, the window (sampi_dry_prepare). */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
-                                                float base, int32_t allowed_length, int32_t last_n,
-                                                const char *const *breakers, size_t n_breakers)
-{
-    sampi_sampler t = sampi_blank(SAMPI_DRY);
-    t.u.dry.vocab = vocab;
-    t.u.dry.n_ctx_train = n_ctx_train;
-    t.u.dry.multiplier = multiplier;
-    t.u.dry.base = base;
-    t.u.dry.allowed = allowed_length;
-    t.u.dry.last_n = last_n;
-    t.u.dry.from = breakers;
-    t.u.dry.n_from = n_breakers;
-    return sampi_init(&t);
-}
-
-/* The prepare hook: pieces must be there, and a token to end with. */
-static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
-{
-    const samp_vocab *v = t->u.infill.vocab;
-    (void)make;
-    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
-    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
-{
-    sampi_sampler t = sampi_blank(SAMPI_INFILL);
-    t.u.infill.vocab = vocab;
-    return sampi_init(&t);
-}
-
 static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_K);

@@ -1,10 +1,16 @@
-/* ---- from parameters to records ----
-   samp_params is a flat struct; each sampler has a record of its own. The table of fields (core/fields.h) says which
-   number goes where. sampi_from_params fills the record of one kind, and knows the few settings that are not numbers.
-   Checking and building (config/orders.h) both call it. The room also has the default parameters. Nothing here takes
-   memory. */
+/* ================================================================================================== >>params
+   Samplers from their numbers, and chains from samp_params. A constructor stands in its sampler's room. It writes its
+   arguments into a blank record of its kind; sampi_init (core/making.h) checks the record by its fields and the hook
+   `prepare`, and moves it to the heap. From parameters a record is filled by the same fields and the hook `params`, so
+   samp_check_params asks the same questions without the heap.
 
-/* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
+   The one thing to know: a constructor reports no error. It notes the error in the record, the sampler made of it
+   carries it, and the chain that the sampler joins carries it too; what carries an error is never applied.
+
+   In this room: the default parameters, and from samp_params, a flat struct, to the record of one kind. Checking and
+   building (config/orders.h) both call that. Nothing here takes memory. */
+
+/* The defaults of all fields. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
    order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
    value. */
 SAMP_API SAMPI_COLD samp_params samp_default_params(void)
@@ -37,26 +43,12 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
    for each step of a chain, and for the default order, which asks what is on. */
 static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
-    static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
     sampi_sampler t = sampi_blank(kind);
     const sampi_traits *traits = sampi_traits_of(kind);
     if (traits->draws) t.seed = p->seed;
     for (const sampi_field *f = traits->field, *end = f + traits->n_fields; f < end; f++)
         if (f->from != SAMPI_NOWHERE) memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
-    switch (kind) { /* what is not a number */
-        case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
-        case SAMPI_PENALTIES:
-            if (p->penalty_last_n == -1) t.u.penalties.last_n = p->n_ctx_train;
-            break;
-        case SAMPI_DRY:
-            t.u.dry.vocab = p->vocab;
-            t.u.dry.from = p->dry_breakers ? p->dry_breakers : usual_breakers;
-            if (!p->dry_breakers) t.u.dry.n_from = 4;
-            while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
-            break;
-        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
-        default: break;
-    }
+    if (traits->hooks->params) traits->hooks->params(&t, p);
     return t;
 }
 

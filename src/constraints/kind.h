@@ -26,9 +26,9 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
-    NULL, NULL, sampi_constraint_settings,
+    NULL, NULL, NULL, sampi_constraint_settings,
     sampi_constraint_accept, sampi_constraint_reset, sampi_constraint_state, NULL, sampi_constraint_past,
     SAMPI_BYTES_ONLY
 };

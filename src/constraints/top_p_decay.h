@@ -67,9 +67,9 @@ static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_p_decay_is_off(const sampi_sampler *s) { return s->u.decay.first == 1.0f; }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
-    NULL, sampi_decay_build, sampi_decay_settings,
+    NULL, NULL, sampi_decay_build, sampi_decay_settings,
     sampi_decay_accept, sampi_decay_reset, sampi_decay_state, NULL, sampi_decay_past,
     SAMPI_BYTES_ONLY
 };

@@ -3,48 +3,25 @@
    stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
 
 /* clang-format off */
-/*  prepare, build, settings,
-    accept, reset, state, take_over, past,
-    clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
-    sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
-    sampi_penalties_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_DRY_HOOKS = {
-    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
     SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
     sampi_adaptive_p_past,
     SAMPI_BYTES_ONLY
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings,
+    NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
     sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
 };
 static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL,
     NULL, NULL, NULL, NULL, NULL,
     sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
 };

@@ -105,8 +105,9 @@ enum {
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler
-                is to be made of it; else what takes a walk over the vocabulary is left out
+     params     of a record from samp_params: what is no number, or not that number
+     prepare    of a record with good fields, so no size is negative: check what their ranges don't say, and size the
+                parts. make: a sampler is to be made of it; else what takes a walk over the vocabulary is left out
      build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
      settings   the parts' share of the fingerprint
      accept     a token was chosen; can't fail, since others may have been told already
@@ -124,6 +125,7 @@ enum {
      ready      it will be asked by its interface to take n tokens back: after this that can't fail
      kept       how many tokens it can take back. ready and kept: both or none; without them its interface is asked */
 typedef struct sampi_hooks {
+    void (*params)(sampi_sampler *, const samp_params *);
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
     void (*settings)(const sampi_sampler *, uint64_t *hash);
@@ -141,7 +143,7 @@ typedef struct sampi_hooks {
 
 /* From clone to kept, of what has no such hook: its bytes are all of it, and it masks no row. */
 #define SAMPI_BYTES_ONLY NULL, NULL, NULL, NULL, NULL
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, SAMPI_BYTES_ONLY };
 
 /* A row of the table. It stands by place, as C++11 has no designated initialisers. */
 typedef struct sampi_traits {

@@ -107,9 +107,9 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* clang-format off */
-/* prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
 static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
-    NULL, NULL, sampi_grammar_settings,
+    NULL, NULL, NULL, sampi_grammar_settings,
     NULL, NULL, sampi_grammar_state, NULL, NULL,
     sampi_grammar_clone, sampi_grammar_free, sampi_grammar_row, sampi_grammar_ready, sampi_grammar_kept
 };

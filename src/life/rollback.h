@@ -21,21 +21,6 @@ static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
 }
 
-/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
-static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
-{
-    samp_token *token = (samp_token *)sampi_part(s, 0);
-    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
-    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
-    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
-}
-
-static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
-{
-    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
-}
-
 static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
 static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)

@@ -40,31 +40,6 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
-static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-    for (int32_t i = 0; i < s->u.bias.n; i++) {
-        sampi_mix(hash, (uint32_t)bias[i].token);
-        sampi_mix_float(hash, bias[i].bias);
-    }
-}
-/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
-   other tokens of them, with which a saved window would mean something else. */
-static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
-    const sampi_head *head = sampi_dry_head(s);
-    sampi_mix(hash, s->u.dry.n_tails);
-    sampi_mix(hash, s->u.dry.n_heads);
-    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
-        sampi_mix(hash, (uint32_t)tail[i].n);
-        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
-    }
-    for (size_t i = 0; i < s->u.dry.n_heads; i++)
-        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
-}
-
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
    name stands for the kind, whose number may change. */
 static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)

@@ -3,39 +3,6 @@
    a state has no hook. Behind them stand samp_state_size, samp_state_save and samp_state_load, which walk through a
    sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
 
-/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    sampi_count_sort(list, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (kept && list[kept - 1].token == list[i].token)
-            list[kept - 1].count++;
-        else
-            list[kept++] = list[i];
-    }
-    return kept;
-}
-
-/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
-static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
-{
-    samp_token *token = (samp_token *)sampi_part(s, 0);
-    sampi_io_ring(io, &s->u.penalties.ring, token);
-    if (io->mode == SAMPI_READ)
-        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
-}
-
-/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
-static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
-{
-    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    if (io->mode != SAMPI_READ) return;
-    s->u.dry.settled = -1;
-    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
-}
-
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
    it, and what it gave is what goes on. */
 static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)

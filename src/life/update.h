@@ -18,17 +18,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
-}
-
-/* The new breakers apply to the old tokens too. */
-static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
-{
-    sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
-}
-
 /* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
 static void sampi_mend_mu(sampi_sampler *s)
 {

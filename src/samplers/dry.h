@@ -143,6 +143,37 @@ static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const samp
     return same;
 }
 
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
+   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
+   over the vocabulary, only if a sampler is to be made. */
+static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
+{
+    const char *const *breaker = t->u.dry.from;
+    if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
+    if (sampi_is_off(t)) t->u.dry.n_from = 0;
+    size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
+    sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    for (size_t b = 0; b < n_breakers && !t->status; b++) {
+        sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
+    }
+    sampi_require(t, n_breakers == 0 || (t->u.dry.vocab && t->u.dry.vocab->token_bytes), SAMP_E_NULL, "vocab");
+    if (t->status) return;
+    t->u.dry.ring.cap = (uint32_t)n;
+    t->u.dry.n_tails = 0;
+    for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
+    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+    t->part_size[2] = n * sizeof(int32_t);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
+}
+
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
@@ -331,6 +362,70 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+/* The new breakers apply to the old tokens too. */
+static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
+}
+
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
+}
+
+/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
+   other tokens of them, with which a saved window would mean something else. */
+static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
+   one number, the window (sampi_dry_prepare). */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
+                                                float base, int32_t allowed_length, int32_t last_n,
+                                                const char *const *breakers, size_t n_breakers)
+{
+    sampi_sampler t = sampi_blank(SAMPI_DRY);
+    t.u.dry.vocab = vocab;
+    t.u.dry.n_ctx_train = n_ctx_train;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed_length;
+    t.u.dry.last_n = last_n;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_dry_params(sampi_sampler *t, const samp_params *p)
+{
+    static const char *const usual[] = { "\n", ":", "\"", "*" };
+    t->u.dry.vocab = p->vocab;
+    t->u.dry.from = p->dry_breakers ? p->dry_breakers : usual;
+    if (!p->dry_breakers) t->u.dry.n_from = 4;
+    while (p->dry_breakers && p->dry_breakers[t->u.dry.n_from]) t->u.dry.n_from++;
+}
+
 static const sampi_field SAMPI_DRY_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
     SAMPI_FIELD(FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
@@ -343,6 +438,15 @@ static SAMPI_COLD bool sampi_dry_is_off(const sampi_sampler *s)
 {
     return s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0;
 }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_DRY_HOOKS = {
+    sampi_dry_params, sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DRY_ROW                                                                                                \

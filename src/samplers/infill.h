@@ -80,6 +80,33 @@ static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array
     return SAMP_OK;
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_INFILL_ROW                                                                                             \
     "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \

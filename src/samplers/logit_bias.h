@@ -10,7 +10,22 @@
    logit_bias itself: l += bias, entry by entry. Biases 1.5 and -0.5 of one token move it from 2 to 3. Part 0 is the
    list, as given. */
 
-/* ---- logit_bias: part 0 is the list, as given ---- */
+/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
+   by -infinity is what the sampler is for. */
+static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
+{
+    const samp_logit_bias *bias = t->u.bias.from;
+    int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
+    (void)make;
+    sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_require(t, n == 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    for (int32_t i = 0; i < n && !t->status; i++) {
+        sampi_require(t, bias[i].bias == bias[i].bias, SAMP_E_NAN, "logit_bias");
+        sampi_require(t, bias[i].token >= 0 && bias[i].token < n_vocab, SAMP_E_RANGE, "logit_bias");
+        sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+    }
+    t->part_size[0] = (size_t)n * sizeof *bias;
+}
 
 /* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
 static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
@@ -35,12 +50,46 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
+static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+
+/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+{
+    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_logit_bias_params(sampi_sampler *t, const samp_params *p)
+{
+    t->u.bias.from = p->logit_bias;
+}
+
 static const sampi_field SAMPI_LOGIT_BIAS_FIELDS[] = {
     SAMPI_FIELD(INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
 };
 
 static SAMPI_COLD bool sampi_logit_bias_is_off(const sampi_sampler *s) { return s->u.bias.n == 0; }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
+    sampi_logit_bias_params, sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_LOGIT_BIAS_ROW                                                                                         \

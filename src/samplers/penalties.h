@@ -7,6 +7,16 @@
 /* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
+/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
+static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
+{
+    size_t n = (size_t)t->u.penalties.last_n;
+    (void)make;
+    t->u.penalties.ring.cap = (uint32_t)n;
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+}
+
 /* An empty window. The parts keep their old contents, which the sizes leave out. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
@@ -53,6 +63,60 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
+}
+
+/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
+static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
+    t.u.penalties.last_n = last_n;
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    return sampi_init(&t);
+}
+
+/* As long as the context. */
+static SAMPI_COLD void sampi_penalties_params(sampi_sampler *t, const samp_params *p)
+{
+    if (p->penalty_last_n == -1) t->u.penalties.last_n = p->n_ctx_train;
+}
+
 static const sampi_field SAMPI_PENALTIES_FIELDS[] = {
     SAMPI_FIELD(INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
     SAMPI_FIELD(FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
@@ -65,6 +129,16 @@ static SAMPI_COLD bool sampi_penalties_is_off(const sampi_sampler *s)
     return s->u.penalties.last_n == 0 ||
            (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f);
 }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
+    sampi_penalties_params, sampi_penalties_prepare, NULL, NULL,
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_PENALTIES_ROW                                                                                          \
