@@ -184,78 +184,79 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7587 samplers/choose.h               17150 grammar/tree.h
-     263 api/config.h                     7650 samplers/ratio.h                17952 grammar/finishing.h
-     294 api/types.h                      7717 samplers/draw.h                 18249 grammar/reading.h
-     543 api/missing.h                    7776 samplers/gumbel.h               18334 grammar/gbnf.h
-     557 api/sample.h                     7841 samplers/mirostat.h             18626 grammar/regex.h
-     646 api/chains.h                     7970 samplers/adaptive_p.h           19023 grammar/derivatives.h
-     898 api/samplers.h                   8056 samplers/llama_cpp/truncation.h 19600 grammar/vocabulary.h
-    1153 api/gumbel.h                     8196 samplers/llama_cpp/temperature.h 20068 grammar/triggers.h
-    1176 api/operator.h                   8248 samplers/llama_cpp/selection.h  20393 grammar/matcher.h
-    1226 api/kv.h                         8389 samplers/infill.h               20570 grammar/states.h
-    1407 api/llama_cpp.h                  8504 config/describe.h               20725 grammar/items.h
-    1449 api/text_error.h                 8685 config/constructors.h           20851 grammar/masks.h
-    1466 api/grammar.h                    8842 config/from_params.h            21046 grammar/runs.h
-    1630 api/shards.h                     8907 config/orders.h                 21219 grammar/entries.h
-    1727 api/peers.h                      9139 config/numbers.h                21590 grammar/accepting.h
-    1796 api/drafts.h                     9277 config/set.h                    21926 grammar/waiting.h
-    1895 api/constraints.h                9431 config/tell.h                   22052 grammar/history.h
-    2066 api/parts.h                      9564 config/settings.h               22178 grammar/room.h
-    2104 base/switches.h                  9676 life/rollback.h                 22479 grammar/sampler.h
-    2358 base/random.h                    9939 life/chain.h                    22741 grammar/hooks.h
-    2381 base/mt19937.h                  10219 life/members.h                  22865 schema/head.h
-    2455 base/exact.h                    10334 life/update.h                   23039 schema/errors.h
-    2667 base/bits128.h                  10559 life/copy.h                     23152 schema/collections.h
-    2746 base/elements.h                 10752 rows/row.h                      23186 schema/references.h
-    2875 kernels/llama_cpp/contract.h    11030 rows/reserve.h                  23458 schema/strings.h
-    2923 kernels/contract.h              11100 rows/pieces.h                   23520 schema/numbers.h
-    3043 kernels/scalar.h                11195 rows/thresholds.h               23793 schema/sets.h
-    3229 kernels/llama_cpp/scalar.h      11301 rows/compact.h                  23991 schema/formats.h
-    3250 kernels/sets.h                  11483 rows/sums.h                     24188 schema/scalars.h
-    3299 kernels/vectors.h               11631 rows/changes.h                  24487 schema/goals.h
-    3417 kernels/avx512.h                11716 rows/cuts.h                     24708 schema/alternatives.h
-    3501 kernels/avx2.h                  12146 rows/typical.h                  25186 schema/objects.h
-    3563 kernels/sse2.h                  12458 rows/tail_free.h                25699 schema/arrays.h
-    3580 kernels/neon.h                  12534 rows/selecting.h                25953 schema/whole.h
-    3602 kernels/wasm.h                  12666 rows/mirostat.h                 26126 grammar/grammars.h
-    3618 kernels/generic.h               12747 rows/plan.h                     26188 peers/tables.h
-    3638 kernels/shared.h                12795 rows/logprobs.h                 26495 peers/values.h
-    3762 kernels/passes.h                12881 rows/step.h                     26907 peers/llama_server.h
-    4335 kernels/llama_cpp/passes.h      12898 rows/llama_cpp/sums.h           26976 peers/fields.h
-    4419 kernels/check.h                 13215 rows/llama_cpp/samplers.h       27137 peers/requests.h
-    4443 kernels/dispatch.h              13691 rows/llama_cpp/step.h           27261 shards/head.h
-    4643 core/array.h                    13720 run/apply.h                     27382 shards/bytes.h
-    4973 core/table.h                    13803 run/writing.h                   27480 shards/merging.h
-    5152 core/windows.h                  13933 run/arrays.h                    27758 shards/row.h
-    5244 constraints/record.h            14035 run/arrays_llama_cpp.h          27875 shards/answers.h
-    5281 rows/work.h                     14237 run/walk.h                      28427 shards/logprobs.h
-    5307 life/past.h                     14338 run/finish.h                    28565 shards/told.h
-    5367 core/record.h                   14368 run/draw_llama_cpp.h            28704 shards/steps.h
-    5482 core/fields.h                   14444 run/draw.h                      28909 shards/prefix.h
-    5563 core/owners.h                   14527 run/sample.h                    29469 shards/cuts.h
-    5611 core/mt19937.h                  14643 run/verify.h                    29690 shards/draws.h
-    5668 core/no_mt19937.h               14733 run/batch.h                     29836 shards/way.h
-    5701 core/making.h                   14885 life/state.h                    29981 shards/memory.h
-    5825 core/streams.h                  14949 life/state_kinds.h              30058 shards/batch.h
-    5863 life/state_fields.h             15078 operator/weights.h              30492 drafts/head.h
-    5963 samplers/llama_cpp/head.h       15166 operator/search.h               30540 drafts/block.h
-    6050 samplers/logit_bias.h           15305 operator/run.h                  30730 drafts/tree.h
-    6151 samplers/patch.h                15474 kv/cells.h                      30864 drafts/relaxed.h
-    6201 samplers/penalties.h            15511 kv/making.h                     30947 constraints/automaton.h
-    6351 samplers/dry.h                  15737 kv/slot.h                       31037 constraints/making.h
-    6808 samplers/cut.h                  15876 kv/sequences.h                  31253 constraints/sampler.h
-    6823 samplers/top_n_sigma.h          16011 kv/data.h                       31346 constraints/constructors.h
-    6925 samplers/tail_free.h            16135 kv/update.h                     31612 constraints/accepting.h
-    7013 samplers/typical_top_p.h        16261 kv/state.h                      31854 constraints/drawing.h
-    7072 samplers/min_p.h                16473 llama_cpp/functions.h           32040 constraints/told.h
-    7098 samplers/top_a.h                16543 llama_cpp/object.h              32101 constraints/kind.h
-    7199 samplers/top_h_min_k.h          16597 llama_cpp/vocabulary.h          32145 constraints/top_p_decay.h
-    7292 samplers/xtc.h                  16674 text/reading.h                  32229 constraints/accessors.h
-    7342 samplers/temperature.h          16784 text/strings.h                  32268 core/kinds.h
-    7447 samplers/smoothing.h            16884 text/values.h                   32332 base/restore.h
-    7519 samplers/drafted.h              17039 text/documents.h                32346 api/license.h
-    7544 samplers/selection.h            17115 grammar/head.h
+       2 api/opening.h                    7809 samplers/smoothing.h            17203 grammar/tree.h
+     264 api/config.h                     7881 samplers/drafted.h              18005 grammar/finishing.h
+     295 api/types.h                      7906 samplers/selection.h            18302 grammar/reading.h
+     544 api/missing.h                    7949 samplers/choose.h               18387 grammar/gbnf.h
+     558 api/sample.h                     8012 samplers/ratio.h                18679 grammar/regex.h
+     647 api/chains.h                     8079 samplers/draw.h                 19076 grammar/derivatives.h
+     899 api/samplers.h                   8138 samplers/gumbel.h               19653 grammar/vocabulary.h
+    1154 api/gumbel.h                     8203 samplers/mirostat.h             20121 grammar/triggers.h
+    1177 api/operator.h                   8332 samplers/adaptive_p.h           20446 grammar/matcher.h
+    1227 api/kv.h                         8418 samplers/llama_cpp/temperature.h 20623 grammar/states.h
+    1408 api/llama_cpp.h                  8470 samplers/llama_cpp/selection.h  20778 grammar/items.h
+    1450 api/text_error.h                 8611 config/describe.h               20904 grammar/masks.h
+    1467 api/grammar.h                    8792 config/constructors.h           21099 grammar/runs.h
+    1631 api/shards.h                     8895 config/from_params.h            21272 grammar/entries.h
+    1728 api/peers.h                      8960 config/orders.h                 21643 grammar/accepting.h
+    1797 api/drafts.h                     9192 config/numbers.h                21979 grammar/waiting.h
+    1896 api/constraints.h                9330 config/set.h                    22105 grammar/history.h
+    2067 api/parts.h                      9484 config/tell.h                   22231 grammar/room.h
+    2105 base/switches.h                  9617 config/settings.h               22532 grammar/sampler.h
+    2359 base/random.h                    9729 life/rollback.h                 22794 grammar/hooks.h
+    2382 base/mt19937.h                   9992 life/chain.h                    22918 schema/head.h
+    2456 base/exact.h                    10272 life/members.h                  23092 schema/errors.h
+    2668 base/bits128.h                  10387 life/update.h                   23205 schema/collections.h
+    2747 base/elements.h                 10612 life/copy.h                     23239 schema/references.h
+    2876 kernels/llama_cpp/contract.h    10805 rows/row.h                      23511 schema/strings.h
+    2924 kernels/contract.h              11083 rows/reserve.h                  23573 schema/numbers.h
+    3044 kernels/scalar.h                11153 rows/pieces.h                   23846 schema/sets.h
+    3230 kernels/llama_cpp/scalar.h      11248 rows/thresholds.h               24044 schema/formats.h
+    3251 kernels/sets.h                  11354 rows/compact.h                  24241 schema/scalars.h
+    3300 kernels/vectors.h               11536 rows/sums.h                     24540 schema/goals.h
+    3418 kernels/avx512.h                11684 rows/changes.h                  24761 schema/alternatives.h
+    3502 kernels/avx2.h                  11769 rows/cuts.h                     25239 schema/objects.h
+    3564 kernels/sse2.h                  12199 rows/typical.h                  25752 schema/arrays.h
+    3581 kernels/neon.h                  12511 rows/tail_free.h                26006 schema/whole.h
+    3603 kernels/wasm.h                  12587 rows/selecting.h                26179 grammar/grammars.h
+    3619 kernels/generic.h               12719 rows/mirostat.h                 26241 peers/tables.h
+    3639 kernels/shared.h                12800 rows/plan.h                     26548 peers/values.h
+    3763 kernels/passes.h                12848 rows/logprobs.h                 26960 peers/llama_server.h
+    4336 kernels/llama_cpp/passes.h      12934 rows/step.h                     27029 peers/fields.h
+    4420 kernels/check.h                 12951 rows/llama_cpp/sums.h           27190 peers/requests.h
+    4444 kernels/dispatch.h              13268 rows/llama_cpp/samplers.h       27314 shards/head.h
+    4644 core/array.h                    13744 rows/llama_cpp/step.h           27435 shards/bytes.h
+    4974 core/table.h                    13773 run/apply.h                     27533 shards/merging.h
+    5153 core/windows.h                  13856 run/writing.h                   27811 shards/row.h
+    5245 constraints/record.h            13986 run/arrays.h                    27928 shards/answers.h
+    5282 rows/work.h                     14088 run/arrays_llama_cpp.h          28480 shards/logprobs.h
+    5308 life/past.h                     14290 run/walk.h                      28618 shards/told.h
+    5368 core/record.h                   14391 run/finish.h                    28757 shards/steps.h
+    5483 core/fields.h                   14421 run/draw_llama_cpp.h            28962 shards/prefix.h
+    5564 core/owners.h                   14497 run/draw.h                      29522 shards/cuts.h
+    5612 core/mt19937.h                  14580 run/sample.h                    29743 shards/draws.h
+    5669 core/no_mt19937.h               14696 run/verify.h                    29889 shards/way.h
+    5702 core/making.h                   14786 run/batch.h                     30034 shards/memory.h
+    5826 core/streams.h                  14938 life/state.h                    30111 shards/batch.h
+    5864 life/state_fields.h             15002 life/state_kinds.h              30545 drafts/head.h
+    5964 samplers/llama_cpp/head.h       15131 operator/weights.h              30593 drafts/block.h
+    6051 samplers/logit_bias.h           15219 operator/search.h               30783 drafts/tree.h
+    6152 samplers/patch.h                15358 operator/run.h                  30917 drafts/relaxed.h
+    6202 samplers/penalties.h            15527 kv/cells.h                      31000 constraints/automaton.h
+    6352 samplers/dry.h                  15564 kv/making.h                     31090 constraints/making.h
+    6809 samplers/cut.h                  15790 kv/slot.h                       31306 constraints/sampler.h
+    6832 samplers/top_n_sigma.h          15929 kv/sequences.h                  31399 constraints/constructors.h
+    6933 samplers/top_k.h                16064 kv/data.h                       31665 constraints/accepting.h
+    6989 samplers/tail_free.h            16188 kv/update.h                     31907 constraints/drawing.h
+    7107 samplers/typical.h              16314 kv/state.h                      32093 constraints/told.h
+    7181 samplers/top_p.h                16526 llama_cpp/functions.h           32154 constraints/kind.h
+    7223 samplers/min_p.h                16596 llama_cpp/object.h              32198 constraints/top_p_decay.h
+    7264 samplers/by_sums.h              16650 llama_cpp/vocabulary.h          32282 constraints/accessors.h
+    7398 samplers/top_h.h                16727 text/reading.h                  32321 core/kinds.h
+    7451 samplers/min_k.h                16837 text/strings.h                  32385 base/restore.h
+    7507 samplers/xtc.h                  16937 text/values.h                   32399 api/license.h
+    7589 samplers/infill.h               17092 text/documents.h
+    7704 samplers/temperature.h          17168 grammar/head.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -6820,10 +6821,17 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
 
+static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return sampi_init(&t);
+}
+
 /* ---- src/samplers/top_n_sigma.h ---- */
-/* ---- top_n_sigma (Tang et al. 2024), top_k ----
-   top_n_sigma masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. top_k keeps the
-   first k. */
+/* ---- top_n_sigma (Tang et al. 2024) ----
+   It masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 
 /* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
    and x^2 exact in 128 bits. */
@@ -6880,6 +6888,53 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
+   with std::pow's double. */
+static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
+    if (cur->size < 2) return SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (sampi_masked(l)) continue;
+        if (l > max) max = l;
+        sum += l;
+        count += 1.0f;
+    }
+    float mean = sum / count;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (sampi_masked(cur->data[i].logit)) continue;
+        double x = (double)(cur->data[i].logit - mean);
+        squares = (float)((double)squares + sampi_round(x * x));
+    }
+    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.cut.p * sigma);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
+
+static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+};
+
+static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_N_SIGMA_ROW                                                                                        \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED,                             \
+        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+
+/* ---- src/samplers/top_k.h ---- */
+/* ---- top_k ----
+   It keeps the first k of the order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id; with ties it
+   keeps all that equal the last one, so both. */
+
 /* The cheapest cut: no probability is needed, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -6894,18 +6949,27 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
-};
+#ifndef SAMP_NO_MT19937
+/* Masked tokens count here, and may be among the k. */
+static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t k = (size_t)s->u.top_k.k;
+    if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
+    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
+    return SAMP_OK;
+}
+#endif
 
-static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
+static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
+    t.u.top_k.k = k;
+    t.u.top_k.ties = ties;
+    return sampi_init(&t);
+}
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_N_SIGMA_ROW                                                                                        \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED,                             \
-        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
-        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
 
 static const sampi_field SAMPI_TOP_K_FIELDS[] = {
     SAMPI_FIELD(INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
@@ -6998,6 +7062,36 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
+   it stands. */
+static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
+
+/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
+   nothing. */
+static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    if (n <= 2) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    float sum = 0.0f, run = 0.0f;
+    for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
+    for (size_t i = 0; i + 2 < n; i++) {
+        run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
+        if (!(run > s->u.cut.p)) continue;
+        size_t keep = i > min_keep ? i : min_keep;
+        cur->size = keep < n ? keep : n;
+        break;
+    }
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_tail_free(float z, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
+}
+
 static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
     SAMPI_FIELD(FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -7010,11 +7104,11 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply,             \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
 
-/* ---- src/samplers/typical_top_p.h ---- */
-/* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
-   Both keep the shortest beginning of an order that holds a mass. typical's order is by |surprise - entropy|, and the
-   mass exceeds p; top_p's is by logit, and the mass reaches p. p = 0.5, 0.3, 0.15, 0.05: the entropy is 1.14 and the
-   surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second alone; top_p 0.7 keeps two. */
+/* ---- src/samplers/typical.h ---- */
+/* ---- typical (Meister et al. 2022) ----
+   It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
+   0.3, 0.15, 0.05: the entropy is 1.14 and the surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second
+   alone. */
 
 /* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
    - l under p. The fast path sorts by it too. */
@@ -7036,13 +7130,40 @@ static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_arra
     return SAMP_OK;
 }
 
-/* p at least, so the share rounded up. */
-static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+#ifndef SAMP_NO_MT19937
+/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
+   garbage). */
+static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
+
+/* For sampi_sort: the score stands where p does. */
+static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    sampi_sums sums = sampi_sum(cur);
-    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
-    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    (void)order;
+    return (double)d->p;
+}
+
+/* Sort by score. sums: what p comes from. */
+static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+{
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
+}
+
+/* The running sum is in the order of the scores, and must exceed the share. */
+static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_typical(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
 }
 
 static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
@@ -7056,6 +7177,36 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
         SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,                   \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply,                 \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+
+/* ---- src/samplers/top_p.h ---- */
+/* ---- top_p (Holtzman et al. 2019) ----
+   It keeps the shortest beginning of the order by logit whose mass reaches p. p = 0.5, 0.3, 0.15, 0.05: top_p 0.7 keeps
+   two. */
+
+/* p at least, so the share rounded up. */
+static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+#ifndef SAMP_NO_MT19937
+/* Sums before it sorts, so p may differ from typical's in the last bits. */
+static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_softmax(cur, false);
+    sampi_sort_all(cur);
+    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_P, p, min_keep);
+}
 
 static const sampi_field SAMPI_TOP_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
@@ -7082,6 +7233,21 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
+static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_p(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_MIN_P, p, min_keep);
+}
+
 static const sampi_field SAMPI_MIN_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -7095,7 +7261,7 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p,   \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
-/* ---- src/samplers/top_a.h ---- */
+/* ---- src/samplers/by_sums.h ---- */
 /* ---- top_a, p_less, epsilon, eta ----
    Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
    p^2; epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three, p_less 1
@@ -7148,6 +7314,24 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
+static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t kept = 1;
+    sampi_llama_softmax(cur, true);
+    float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
+    while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
+    cur->size = kept;
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
+}
+
 static const sampi_field SAMPI_TOP_A_FIELDS[] = {
     SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -7159,6 +7343,11 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,        \
         SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                   \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
 
 static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
@@ -7172,6 +7361,11 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                  \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
+SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+
 static const sampi_field SAMPI_EPSILON_FIELDS[] = {
     SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -7183,6 +7377,11 @@ static const sampi_field SAMPI_EPSILON_FIELDS[] = {
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
         SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                 \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
 
 static const sampi_field SAMPI_ETA_FIELDS[] = {
     SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
@@ -7196,11 +7395,10 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
         SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
-/* ---- src/samplers/top_h_min_k.h ---- */
-/* ---- top_h (Baghaei Potraghloo et al. 2025) and min_k (Ding et al. 2026) ----
-   Both keep a beginning of the order by logit. top_h: the longest whose own entropy is at most alpha H; p = 0.5, 0.3,
-   0.15, 0.05 has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. min_k: up to the largest
-   (l_k - l_k+1) / k; logits 5, 4.9, 2, 1 have 0.1, 1.45, 0.33, so it keeps two. Only as many candidates are sorted as
+/* ---- src/samplers/top_h.h ---- */
+/* ---- top_h (Baghaei Potraghloo et al. 2025) ----
+   It keeps the longest beginning of the order by logit whose own entropy is at most alpha H: p = 0.5, 0.3, 0.15, 0.05
+   has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. Only as many candidates are sorted as
    are needed. */
 
 /* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
@@ -7223,6 +7421,37 @@ static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, 
     *over = INFINITY;
     return n;
 }
+
+static SAMPI_COLD int sampi_top_h_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    double over;
+    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over);
+    if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
+    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
+}
+
+static const sampi_field SAMPI_TOP_H_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_H_ROW                                                                                              \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply,                     \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)
+
+/* ---- src/samplers/min_k.h ---- */
+/* ---- min_k (Ding et al. 2026) ----
+   It keeps the beginning of the order by logit up to the largest (l_k - l_k+1) / k: logits 5, 4.9, 2, 1 have 0.1, 1.45,
+   0.33, so it keeps two. */
 
 /* How far the logit falls behind place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
@@ -7254,28 +7483,14 @@ static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, 
     return keep;
 }
 
-/* Of both. */
-static SAMPI_COLD int sampi_beginning_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_min_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums sums = sampi_sum(cur);
-    double p = (double)s->u.cut.p, over;
-    size_t keep = s->kind == SAMPI_MIN_K ? sampi_min_k_size(cur, sums.n, p, &over)
-                                         : sampi_top_h_size(cur, sums.n, sums.max, p * sampi_entropy(&sums), &over);
-    if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
-    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    double steepest;
+    sampi_cut_to_first(cur, sampi_min_k_size(cur, sampi_unmasked(cur), (double)s->u.cut.p, &steepest));
     return SAMP_OK;
 }
 
-static const sampi_field SAMPI_TOP_H_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
-    SAMPI_MIN_KEEP(cut.min_keep),
-};
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_H_ROW                                                                                              \
-    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
-        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_beginning_apply,                 \
-        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
 
 static const sampi_field SAMPI_MIN_K_FIELDS[] = {
     SAMPI_FIELD(FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
@@ -7286,8 +7501,8 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIN_K_ROW                                                                                              \
     "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
-        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_beginning_apply,             \
-        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_beginning_apply, NULL)
+        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply,                 \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
 
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
@@ -7325,6 +7540,38 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
+/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
+   choice. */
+static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    sampi_llama_xtc_cut(s, cur);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
@@ -7338,6 +7585,121 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
     "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,                \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc,       \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+
+/* ---- src/samplers/infill.h ---- */
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
+   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
+   contract in api/samplers.h has the other rules. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    sampi_apply_of(softmax, llama)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}
+
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
+static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_INFILL_HOOKS = {
+    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_INFILL_ROW                                                                                             \
+    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
+        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
 
 /* ---- src/samplers/temperature.h ---- */
 /* ============================================================================================= >>temperature
@@ -8053,146 +8415,6 @@ static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 #ifndef SAMP_NO_MT19937
-/* ---- src/samplers/llama_cpp/truncation.h ---- */
-/* ---- truncation, in llama.cpp's arithmetic ----
-   The samplers that drop candidates, as apply_llama of the table's rows. Each may write the candidates, the size and
-   `sorted`, as its twin in >>truncation does. Example of a difference: top_p adds the floats p_0 + p_1 + ... in order
-   until the sum reaches p, where the canonical one compares integers. */
-
-/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
-   with std::pow's double. */
-static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
-{
-    float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
-    if (cur->size < 2) return SAMP_OK;
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (sampi_masked(l)) continue;
-        if (l > max) max = l;
-        sum += l;
-        count += 1.0f;
-    }
-    float mean = sum / count;
-    for (size_t i = 0; i < cur->size; i++) {
-        if (sampi_masked(cur->data[i].logit)) continue;
-        double x = (double)(cur->data[i].logit - mean);
-        squares = (float)((double)squares + sampi_round(x * x));
-    }
-    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.cut.p * sigma);
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
-    return SAMP_OK;
-}
-
-/* Masked tokens count here, and may be among the k. */
-static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t k = (size_t)s->u.top_k.k;
-    if (s->u.top_k.ties) return sampi_top_k_apply(s, cur);
-    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
-    return SAMP_OK;
-}
-
-/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
-   it stands. */
-static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
-
-/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
-   nothing. */
-static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    if (n <= 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
-    float sum = 0.0f, run = 0.0f;
-    for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
-    for (size_t i = 0; i + 2 < n; i++) {
-        run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
-        if (!(run > s->u.cut.p)) continue;
-        size_t keep = i > min_keep ? i : min_keep;
-        cur->size = keep < n ? keep : n;
-        break;
-    }
-    return SAMP_OK;
-}
-
-/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
-   garbage). */
-static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
-
-/* For sampi_sort: the score stands where p does. */
-static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
-{
-    (void)order;
-    return (double)d->p;
-}
-
-/* Sort by score. sums: what p comes from. */
-static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
-{
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
-    sampi_sort(&by_score, cur, cur->size);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
-}
-
-/* The running sum is in the order of the scores, and must exceed the share. */
-static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
-    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    return SAMP_OK;
-}
-
-/* Sums before it sorts, so p may differ from typical's in the last bits. */
-static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_softmax(cur, false);
-    sampi_sort_all(cur);
-    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
-    return SAMP_OK;
-}
-
-/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
-static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
-{
-    float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
-    sampi_keep_above(cur, floor, s->u.cut.min_keep);
-    return SAMP_OK;
-}
-
-/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
-static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t kept = 1;
-    sampi_llama_softmax(cur, true);
-    float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
-    while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
-    cur->size = kept;
-    return SAMP_OK;
-}
-
-/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
-static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    size_t above = 0;
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
-    cur->size -= above - 1;
-    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
-}
-
-/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. */
-static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
-{
-    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
-    sampi_llama_xtc_cut(s, cur);
-    return SAMP_OK;
-}
-
 /* ---- src/samplers/llama_cpp/temperature.h ---- */
 /* ---- temperature, in llama.cpp's arithmetic ----
    temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
@@ -8386,121 +8608,6 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 #endif
-/* ---- src/samplers/infill.h ---- */
-/* ---- infill ----
-   llama.cpp's sampler for text in a hole, by its arithmetic under both random sources: sums of floats, in order. Four
-   candidates of which the end has p = 0.1: 3 * 4 * 0.1 = 1.2 exceeds the others' 0.9, so the end alone stays. The
-   contract in api/samplers.h has the other rules. */
-
-/* A token's text; none of a token that the vocabulary has not. */
-static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
-{
-    *n = 0;
-    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
-}
-
-static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
-{
-    for (size_t i = 0; i < vocab->n_eog; i++)
-        if (vocab->eog[i] == token) return true;
-    return false;
-}
-
-/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
-static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
-{
-    samp_token_data *d = cur->data;
-    for (size_t i = 0; i < cur->size; i++) {
-        size_t n, m;
-        const char *text = sampi_piece_of(vocab, d[i].id, &n);
-        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
-            if (i == k || sampi_masked(d[k].logit)) continue;
-            const char *other = sampi_piece_of(vocab, d[k].id, &m);
-            if (m < n || memcmp(text, other, n) != 0) continue;
-            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
-            d[to].p += d[from].p;
-            d[from].logit = -INFINITY;
-            d[from].p = 0.0f;
-        }
-    }
-}
-
-/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
-   there are none. llama: what has been merged into another stays, if it is an end. */
-static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
-                                           bool llama)
-{
-    samp_token_data *d = cur->data;
-    size_t kept = 0, others = 0;
-    float sum = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        bool end = sampi_is_eog(vocab, d[i].id);
-        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
-        others += !end;
-        sum += d[i].p;
-        d[kept++] = d[i];
-    }
-    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
-    cur->size = kept;
-    return others;
-}
-
-static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    const samp_vocab *vocab = s->u.infill.vocab;
-    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
-    const bool llama = sampi_is_llama_cpp(s); /* which counts masked tokens too */
-    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
-    sampi_apply_of(softmax, llama)(s, cur);
-    for (size_t i = 0; i < cur->size; i++) {
-        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
-        n += (float)(llama || !sampi_masked(cur->data[i].logit));
-    }
-    bool end = 3.0f * sum[1] * n > sum[0];
-    if (!end) sampi_infill_merge(vocab, cur);
-    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
-    if (others) {
-        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
-    } else if (!end) {
-        cur->size = 1;
-        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
-        cur->data[0].logit = 1.0f;
-    }
-    return SAMP_OK;
-}
-
-/* The prepare hook: pieces must be there, and a token to end with. */
-static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
-{
-    const samp_vocab *v = t->u.infill.vocab;
-    (void)make;
-    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
-    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
-{
-    sampi_sampler t = sampi_blank(SAMPI_INFILL);
-    t.u.infill.vocab = vocab;
-    return sampi_init(&t);
-}
-
-static SAMPI_COLD void sampi_infill_params(sampi_sampler *t, const samp_params *p) { t->u.infill.vocab = p->vocab; }
-
-/* clang-format off */
-/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_INFILL_HOOKS = {
-    sampi_infill_params, sampi_infill_prepare, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    SAMPI_BYTES_ONLY
-};
-/* clang-format on */
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_INFILL_ROW                                                                                             \
-    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
-        NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
-
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
@@ -8689,58 +8796,6 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
    never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
    takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
 
-static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
-{
-    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
-    t.u.top_k.k = k;
-    t.u.top_k.ties = ties;
-    return sampi_init(&t);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
-
-/* All that cut by one number: what p means is the kind's business, and the record is the same. */
-static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
-{
-    sampi_sampler t = sampi_blank(kind);
-    t.u.cut.p = p;
-    t.u.cut.min_keep = min_keep;
-    return sampi_init(&t);
-}
-
-SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
-}
-SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
-}
-SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
-SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
-SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
-SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
-}
-SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
-}
-SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
-}
-
-SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
-}
-
-SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
-SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
-
 /* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all
    that draw. */
 static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
@@ -8753,11 +8808,6 @@ static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, flo
     t.seed = seed;
     return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
-{
-    return sampi_init_drawing(SAMPI_XTC, p, threshold, min_keep, seed);
-}
-
 static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -8768,8 +8818,8 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
 }
 
 /* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
-SAMP_API samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
-SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
@@ -8783,13 +8833,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
 }
 
 /* These have no numbers: their records are blank, and so but for the seed are those of the next two. */
-SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
-SAMP_API samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
-SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
 
-SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
+{
+    return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed);
+}
 #ifdef SAMPLING_GUMBEL_DECLARED
-SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
 {
     return sampi_init_drawing(SAMPI_GUMBEL, 0.0f, 0.0f, 0, seed);
 }
@@ -8810,11 +8863,11 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
 
 /* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
    on ids. */
-SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
 }
-SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
 }

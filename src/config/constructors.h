@@ -4,58 +4,6 @@
    never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
    takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
 
-static SAMPI_COLD samp_sampler *sampi_init_top_k(int32_t k, int32_t ties)
-{
-    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
-    t.u.top_k.k = k;
-    t.u.top_k.ties = ties;
-    return sampi_init(&t);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k) { return sampi_init_top_k(k, 0); }
-SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k_ties(int32_t k) { return sampi_init_top_k(k, 1); }
-
-/* All that cut by one number: what p means is the kind's business, and the record is the same. */
-static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
-{
-    sampi_sampler t = sampi_blank(kind);
-    t.u.cut.p = p;
-    t.u.cut.min_keep = min_keep;
-    return sampi_init(&t);
-}
-
-SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
-}
-SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
-}
-SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
-SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
-SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
-SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
-}
-SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
-}
-SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
-}
-
-SAMP_API samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
-{
-    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
-}
-
-SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
-SAMP_API samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
-
 /* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all
    that draw. */
 static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
@@ -68,11 +16,6 @@ static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, flo
     t.seed = seed;
     return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
-{
-    return sampi_init_drawing(SAMPI_XTC, p, threshold, min_keep, seed);
-}
-
 static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -83,8 +26,8 @@ static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, flo
 }
 
 /* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
-SAMP_API samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
-SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
 }
@@ -98,13 +41,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
 }
 
 /* These have no numbers: their records are blank, and so but for the seed are those of the next two. */
-SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
-SAMP_API samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
-SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
 
-SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
+{
+    return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed);
+}
 #ifdef SAMPLING_GUMBEL_DECLARED
-SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
 {
     return sampi_init_drawing(SAMPI_GUMBEL, 0.0f, 0.0f, 0, seed);
 }
@@ -125,11 +71,11 @@ static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_v
 
 /* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
    on ids. */
-SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
 }
-SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
     return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
 }

@@ -11,3 +11,11 @@
 
 static SAMPI_COLD bool sampi_off_at_0(const sampi_sampler *s) { return s->u.cut.p == 0.0f; }
 static SAMPI_COLD bool sampi_off_at_1(const sampi_sampler *s) { return s->u.cut.p == 1.0f; }
+
+static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return sampi_init(&t);
+}

@@ -10,6 +10,21 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
+static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_p(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_MIN_P, p, min_keep);
+}
+
 static const sampi_field SAMPI_MIN_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
     SAMPI_MIN_KEEP(cut.min_keep),

@@ -73,6 +73,36 @@ static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
+   it stands. */
+static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
+
+/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
+   nothing. */
+static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    if (n <= 2) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    float sum = 0.0f, run = 0.0f;
+    for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
+    for (size_t i = 0; i + 2 < n; i++) {
+        run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
+        if (!(run > s->u.cut.p)) continue;
+        size_t keep = i > min_keep ? i : min_keep;
+        cur->size = keep < n ? keep : n;
+        break;
+    }
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_tail_free(float z, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
+}
+
 static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
     SAMPI_FIELD(FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
     SAMPI_MIN_KEEP(cut.min_keep),

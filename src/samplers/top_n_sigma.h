@@ -1,6 +1,5 @@
-/* ---- top_n_sigma (Tang et al. 2024), top_k ----
-   top_n_sigma masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. top_k keeps the
-   first k. */
+/* ---- top_n_sigma (Tang et al. 2024) ----
+   It masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
 
 /* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
    and x^2 exact in 128 bits. */
@@ -57,19 +56,34 @@ static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_
     return SAMP_OK;
 }
 
-/* The cheapest cut: no probability is needed, so p is not set. */
-static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
+#ifndef SAMP_NO_MT19937
+/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
+   with std::pow's double. */
+static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
-    if (k > n) k = n;
-    if (s->u.top_k.ties) {
-        sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-        sampi_keep_above(cur, (double)cur->data[k - 1].logit, k);
-        k = cur->size;
+    float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
+    if (cur->size < 2) return SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (sampi_masked(l)) continue;
+        if (l > max) max = l;
+        sum += l;
+        count += 1.0f;
     }
-    sampi_cut_to_first(cur, k);
+    float mean = sum / count;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (sampi_masked(cur->data[i].logit)) continue;
+        double x = (double)(cur->data[i].logit - mean);
+        squares = (float)((double)squares + sampi_round(x * x));
+    }
+    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.cut.p * sigma);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
     return SAMP_OK;
 }
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init_cut(SAMPI_TOP_N_SIGMA, n, 0); }
 
 static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
     SAMPI_FIELD(FLOAT, top_n_sigma, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "n"),
@@ -83,18 +97,3 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
-
-static const sampi_field SAMPI_TOP_K_FIELDS[] = {
-    SAMPI_FIELD(INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
-    SAMPI_FIELD(INT32, top_k_ties, top_k.ties, 0, 0, 1, SAMPI_LATER | SAMPI_IF_ABOVE_0, "ties"),
-};
-
-static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_K_ROW                                                                                              \
-    "top-k", 0, 'k', "top_k;top-k",                                                                                  \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |    \
-            SAMPI_LLAMA_BY_ORDER,                                                                                    \
-        SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply,                 \
-        sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)

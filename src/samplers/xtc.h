@@ -33,6 +33,38 @@ static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *c
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
+/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
+   choice. */
+static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    sampi_llama_xtc_cut(s, cur);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 static const sampi_field SAMPI_XTC_FIELDS[] = {
     SAMPI_FIELD(FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),

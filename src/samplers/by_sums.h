@@ -50,6 +50,24 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
+static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t kept = 1;
+    sampi_llama_softmax(cur, true);
+    float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
+    while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
+    cur->size = kept;
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
+}
+
 static const sampi_field SAMPI_TOP_A_FIELDS[] = {
     SAMPI_FIELD(FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -61,6 +79,11 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,        \
         SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                   \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
 
 static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     SAMPI_FIELD(FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
@@ -74,6 +97,11 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                  \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
+SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+
 static const sampi_field SAMPI_EPSILON_FIELDS[] = {
     SAMPI_FIELD(FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
     SAMPI_MIN_KEEP(cut.min_keep),
@@ -85,6 +113,11 @@ static const sampi_field SAMPI_EPSILON_FIELDS[] = {
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
         SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                 \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
 
 static const sampi_field SAMPI_ETA_FIELDS[] = {
     SAMPI_FIELD(FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),

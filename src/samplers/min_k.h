@@ -1,0 +1,54 @@
+/* ---- min_k (Ding et al. 2026) ----
+   It keeps the beginning of the order by logit up to the largest (l_k - l_k+1) / k: logits 5, 4.9, 2, 1 have 0.1, 1.45,
+   0.33, so it keeps two. */
+
+/* How far the logit falls behind place i, divided by i. */
+static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
+
+/* What min_k keeps of n tokens, from the largest logit to the smallest: up to the cliff, or more if they are flat. */
+static size_t sampi_min_k_keeps(size_t cliff, double tau, float max, float low, size_t n)
+{
+    double flat = tau / ((double)max - (double)low + 0.0); /* -0 - 0 is -0 */
+    if (!(flat > (double)cliff)) return cliff;             /* 0 / 0, too */
+    return flat < (double)n ? (size_t)flat : n;
+}
+
+/* The cliff: behind which place the logit falls most, the fall divided by the place; the first such one. *steepest:
+   that quotient; or -1, where the row is so flat that more are kept. The array becomes sorted. */
+static SAMPI_COLD size_t sampi_min_k_size(samp_token_data_array *cur, size_t n, double tau, double *steepest)
+{
+    const samp_token_data *d = cur->data;
+    size_t cliff = 1;
+    *steepest = 0.0;
+    sampi_sort_all(cur);
+    for (size_t i = 1; i < n; i++) {
+        double fall = sampi_fall_behind(d[i - 1].logit, d[i].logit, i);
+        if (!(fall > *steepest)) continue;
+        *steepest = fall;
+        cliff = i;
+    }
+    size_t keep = sampi_min_k_keeps(cliff, tau, d[0].logit, d[n - 1].logit, n);
+    if (keep != cliff) *steepest = -1.0;
+    return keep;
+}
+
+static SAMPI_COLD int sampi_min_k_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    double steepest;
+    sampi_cut_to_first(cur, sampi_min_k_size(cur, sampi_unmasked(cur), (double)s->u.cut.p, &steepest));
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_min_k(float tau) { return sampi_init_cut(SAMPI_MIN_K, tau, 0); }
+
+static const sampi_field SAMPI_MIN_K_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, min_k, cut.p, -1, -FLT_MAX, FLT_MAX, 0, "tau"),
+};
+
+static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_MIN_K_ROW                                                                                              \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply,                 \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)

@@ -1,0 +1,51 @@
+/* ---- top_h (Baghaei Potraghloo et al. 2025) ----
+   It keeps the longest beginning of the order by logit whose own entropy is at most alpha H: p = 0.5, 0.3, 0.15, 0.05
+   has H = 1.14, its first two 0.66, its first three 0.99, so alpha 0.6 keeps two. Only as many candidates are sorted as
+   are needed. */
+
+/* The longest beginning whose own entropy, its probabilities made to sum to 1, is at most `most`; the first token at
+   least. *over: the entropy with one token more, if there is one. */
+static SAMPI_COLD size_t sampi_top_h_size(samp_token_data_array *cur, size_t n, float max, double most, double *over)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE];
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    size_t k = 0; /* so many are in order */
+    for (size_t i = 0; i < n; i++) {
+        size_t at = i % SAMPI_TILE;
+        if (i == k) k = i ? 8 * i : SAMPI_TILE, sampi_sort(&SAMPI_BY_LOGIT, cur, k < n ? k : n);
+        if (at == 0) sampi_use()->weights(x, sampi_copy_logits(cur, i, x), max, w, NULL);
+        sums.z += w[at];
+        sums.s += sampi_weighted(w[at], max, x[at]);
+        *over = sampi_entropy(&sums);
+        if (i > 0 && *over > most) return i;
+    }
+    *over = INFINITY;
+    return n;
+}
+
+static SAMPI_COLD int sampi_top_h_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    double over;
+    size_t keep = sampi_top_h_size(cur, sums.n, sums.max, (double)s->u.cut.p * sampi_entropy(&sums), &over);
+    if (keep < s->u.cut.min_keep) keep = s->u.cut.min_keep;
+    sampi_cut_to_first(cur, keep < sums.n ? keep : sums.n);
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_h(float alpha, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_H, alpha, min_keep);
+}
+
+static const sampi_field SAMPI_TOP_H_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_h, cut.p, 1, 0, 1, SAMPI_OPEN, "alpha"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_H_ROW                                                                                              \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
+        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply,                     \
+        sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)

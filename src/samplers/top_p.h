@@ -1,0 +1,40 @@
+/* ---- top_p (Holtzman et al. 2019) ----
+   It keeps the shortest beginning of the order by logit whose mass reaches p. p = 0.5, 0.3, 0.15, 0.05: top_p 0.7 keeps
+   two. */
+
+/* p at least, so the share rounded up. */
+static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+#ifndef SAMP_NO_MT19937
+/* Sums before it sorts, so p may differ from typical's in the last bits. */
+static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_softmax(cur, false);
+    sampi_sort_all(cur);
+    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_p(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TOP_P, p, min_keep);
+}
+
+static const sampi_field SAMPI_TOP_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TOP_P_ROW                                                                                              \
+    "top-p", 0, 'p', "top_p;top-p;nucleus",                                                                          \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,                  \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p,   \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)

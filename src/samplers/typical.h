@@ -1,0 +1,72 @@
+/* ---- typical (Meister et al. 2022) ----
+   It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
+   0.3, 0.15, 0.05: the entropy is 1.14 and the surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second
+   alone. */
+
+/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
+   - l under p. The fast path sorts by it too. */
+static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
+{
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
+}
+
+/* More than p, so one unit of mass above the share rounded down. */
+static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    sampi_order by_score;
+    by_score.score = sampi_typical_score;
+    by_score.max = sums.max;
+    by_score.mean = (double)sums.s / (double)sums.z;
+    uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+#ifndef SAMP_NO_MT19937
+/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
+   garbage). */
+static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
+
+/* For sampi_sort: the score stands where p does. */
+static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
+{
+    (void)order;
+    return (double)d->p;
+}
+
+/* Sort by score. sums: what p comes from. */
+static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+{
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
+}
+
+/* The running sum is in the order of the scores, and must exceed the share. */
+static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_typical(float p, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
+}
+
+static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_TYPICAL_ROW                                                                                            \
+    "typical", 0, 'y', "typ_p;typical;typical_p;typ-p",                                                              \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,                   \
+        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply,                 \
+        sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
