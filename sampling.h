@@ -89,7 +89,7 @@
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>llama                                              the object; how llama.cpp's arithmetic differs
        >>logits  >>truncation  >>temperature  >>selection              one sampler after the other, in both arithmetics
-       >>describe  >>params  >>settings                                the table of samplers, constructors; by name
+       >>describe  >>params  >>settings                                a sampler as text; from parameters, by name
        >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
@@ -184,79 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7809 samplers/smoothing.h            17203 grammar/tree.h
-     264 api/config.h                     7881 samplers/drafted.h              18005 grammar/finishing.h
-     295 api/types.h                      7906 samplers/selection.h            18302 grammar/reading.h
-     544 api/missing.h                    7949 samplers/choose.h               18387 grammar/gbnf.h
-     558 api/sample.h                     8012 samplers/ratio.h                18679 grammar/regex.h
-     647 api/chains.h                     8079 samplers/draw.h                 19076 grammar/derivatives.h
-     899 api/samplers.h                   8138 samplers/gumbel.h               19653 grammar/vocabulary.h
-    1154 api/gumbel.h                     8203 samplers/mirostat.h             20121 grammar/triggers.h
-    1177 api/operator.h                   8332 samplers/adaptive_p.h           20446 grammar/matcher.h
-    1227 api/kv.h                         8418 samplers/llama_cpp/temperature.h 20623 grammar/states.h
-    1408 api/llama_cpp.h                  8470 samplers/llama_cpp/selection.h  20778 grammar/items.h
-    1450 api/text_error.h                 8611 config/describe.h               20904 grammar/masks.h
-    1467 api/grammar.h                    8792 config/constructors.h           21099 grammar/runs.h
-    1631 api/shards.h                     8895 config/from_params.h            21272 grammar/entries.h
-    1728 api/peers.h                      8960 config/orders.h                 21643 grammar/accepting.h
-    1797 api/drafts.h                     9192 config/numbers.h                21979 grammar/waiting.h
-    1896 api/constraints.h                9330 config/set.h                    22105 grammar/history.h
-    2067 api/parts.h                      9484 config/tell.h                   22231 grammar/room.h
-    2105 base/switches.h                  9617 config/settings.h               22532 grammar/sampler.h
-    2359 base/random.h                    9729 life/rollback.h                 22794 grammar/hooks.h
-    2382 base/mt19937.h                   9992 life/chain.h                    22918 schema/head.h
-    2456 base/exact.h                    10272 life/members.h                  23092 schema/errors.h
-    2668 base/bits128.h                  10387 life/update.h                   23205 schema/collections.h
-    2747 base/elements.h                 10612 life/copy.h                     23239 schema/references.h
-    2876 kernels/llama_cpp/contract.h    10805 rows/row.h                      23511 schema/strings.h
-    2924 kernels/contract.h              11083 rows/reserve.h                  23573 schema/numbers.h
-    3044 kernels/scalar.h                11153 rows/pieces.h                   23846 schema/sets.h
-    3230 kernels/llama_cpp/scalar.h      11248 rows/thresholds.h               24044 schema/formats.h
-    3251 kernels/sets.h                  11354 rows/compact.h                  24241 schema/scalars.h
-    3300 kernels/vectors.h               11536 rows/sums.h                     24540 schema/goals.h
-    3418 kernels/avx512.h                11684 rows/changes.h                  24761 schema/alternatives.h
-    3502 kernels/avx2.h                  11769 rows/cuts.h                     25239 schema/objects.h
-    3564 kernels/sse2.h                  12199 rows/typical.h                  25752 schema/arrays.h
-    3581 kernels/neon.h                  12511 rows/tail_free.h                26006 schema/whole.h
-    3603 kernels/wasm.h                  12587 rows/selecting.h                26179 grammar/grammars.h
-    3619 kernels/generic.h               12719 rows/mirostat.h                 26241 peers/tables.h
-    3639 kernels/shared.h                12800 rows/plan.h                     26548 peers/values.h
-    3763 kernels/passes.h                12848 rows/logprobs.h                 26960 peers/llama_server.h
-    4336 kernels/llama_cpp/passes.h      12934 rows/step.h                     27029 peers/fields.h
-    4420 kernels/check.h                 12951 rows/llama_cpp/sums.h           27190 peers/requests.h
-    4444 kernels/dispatch.h              13268 rows/llama_cpp/samplers.h       27314 shards/head.h
-    4644 core/array.h                    13744 rows/llama_cpp/step.h           27435 shards/bytes.h
-    4974 core/table.h                    13773 run/apply.h                     27533 shards/merging.h
-    5153 core/windows.h                  13856 run/writing.h                   27811 shards/row.h
-    5245 constraints/record.h            13986 run/arrays.h                    27928 shards/answers.h
-    5282 rows/work.h                     14088 run/arrays_llama_cpp.h          28480 shards/logprobs.h
-    5308 life/past.h                     14290 run/walk.h                      28618 shards/told.h
-    5368 core/record.h                   14391 run/finish.h                    28757 shards/steps.h
-    5483 core/fields.h                   14421 run/draw_llama_cpp.h            28962 shards/prefix.h
-    5564 core/owners.h                   14497 run/draw.h                      29522 shards/cuts.h
-    5612 core/mt19937.h                  14580 run/sample.h                    29743 shards/draws.h
-    5669 core/no_mt19937.h               14696 run/verify.h                    29889 shards/way.h
-    5702 core/making.h                   14786 run/batch.h                     30034 shards/memory.h
-    5826 core/streams.h                  14938 life/state.h                    30111 shards/batch.h
-    5864 life/state_fields.h             15002 life/state_kinds.h              30545 drafts/head.h
-    5964 samplers/llama_cpp/head.h       15131 operator/weights.h              30593 drafts/block.h
-    6051 samplers/logit_bias.h           15219 operator/search.h               30783 drafts/tree.h
-    6152 samplers/patch.h                15358 operator/run.h                  30917 drafts/relaxed.h
-    6202 samplers/penalties.h            15527 kv/cells.h                      31000 constraints/automaton.h
-    6352 samplers/dry.h                  15564 kv/making.h                     31090 constraints/making.h
-    6809 samplers/cut.h                  15790 kv/slot.h                       31306 constraints/sampler.h
-    6832 samplers/top_n_sigma.h          15929 kv/sequences.h                  31399 constraints/constructors.h
-    6933 samplers/top_k.h                16064 kv/data.h                       31665 constraints/accepting.h
-    6989 samplers/tail_free.h            16188 kv/update.h                     31907 constraints/drawing.h
-    7107 samplers/typical.h              16314 kv/state.h                      32093 constraints/told.h
-    7181 samplers/top_p.h                16526 llama_cpp/functions.h           32154 constraints/kind.h
-    7223 samplers/min_p.h                16596 llama_cpp/object.h              32198 constraints/top_p_decay.h
-    7264 samplers/by_sums.h              16650 llama_cpp/vocabulary.h          32282 constraints/accessors.h
-    7398 samplers/top_h.h                16727 text/reading.h                  32321 core/kinds.h
-    7451 samplers/min_k.h                16837 text/strings.h                  32385 base/restore.h
-    7507 samplers/xtc.h                  16937 text/values.h                   32399 api/license.h
-    7589 samplers/infill.h               17092 text/documents.h
-    7704 samplers/temperature.h          17168 grammar/head.h
+       2 api/opening.h                    7713 samplers/temperature.h          17203 grammar/head.h
+     263 api/config.h                     7882 samplers/smoothing.h            17238 grammar/tree.h
+     294 api/types.h                      7964 samplers/softmax.h              18040 grammar/finishing.h
+     543 api/missing.h                    7996 samplers/drafted.h              18337 grammar/reading.h
+     557 api/sample.h                     8021 samplers/greedy.h               18422 grammar/gbnf.h
+     646 api/chains.h                     8062 samplers/choose.h               18714 grammar/regex.h
+     898 api/samplers.h                   8125 samplers/ratio.h                19111 grammar/derivatives.h
+    1153 api/gumbel.h                     8192 samplers/draw.h                 19688 grammar/vocabulary.h
+    1176 api/operator.h                   8277 samplers/dist.h                 20156 grammar/triggers.h
+    1226 api/kv.h                         8307 samplers/gumbel.h               20481 grammar/matcher.h
+    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20658 grammar/states.h
+    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20813 grammar/items.h
+    1466 api/grammar.h                    8776 samplers/custom.h               20939 grammar/masks.h
+    1630 api/shards.h                     8836 config/describe.h               21134 grammar/runs.h
+    1727 api/peers.h                      9017 config/from_params.h            21307 grammar/entries.h
+    1796 api/drafts.h                     9082 config/orders.h                 21678 grammar/accepting.h
+    1895 api/constraints.h                9314 config/numbers.h                22014 grammar/waiting.h
+    2066 api/parts.h                      9452 config/set.h                    22140 grammar/history.h
+    2104 base/switches.h                  9606 config/tell.h                   22266 grammar/room.h
+    2358 base/random.h                    9739 config/settings.h               22567 grammar/sampler.h
+    2381 base/mt19937.h                   9851 life/rollback.h                 22829 grammar/hooks.h
+    2455 base/exact.h                    10107 life/chain.h                    22953 schema/head.h
+    2667 base/bits128.h                  10381 life/members.h                  23127 schema/errors.h
+    2746 base/elements.h                 10496 life/update.h                   23240 schema/collections.h
+    2875 kernels/llama_cpp/contract.h    10693 life/copy.h                     23274 schema/references.h
+    2923 kernels/contract.h              10861 rows/row.h                      23546 schema/strings.h
+    3043 kernels/scalar.h                11139 rows/reserve.h                  23608 schema/numbers.h
+    3229 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23881 schema/sets.h
+    3250 kernels/sets.h                  11304 rows/thresholds.h               24079 schema/formats.h
+    3299 kernels/vectors.h               11410 rows/compact.h                  24276 schema/scalars.h
+    3417 kernels/avx512.h                11592 rows/sums.h                     24575 schema/goals.h
+    3501 kernels/avx2.h                  11740 rows/changes.h                  24796 schema/alternatives.h
+    3563 kernels/sse2.h                  11825 rows/cuts.h                     25274 schema/objects.h
+    3580 kernels/neon.h                  12255 rows/typical.h                  25787 schema/arrays.h
+    3602 kernels/wasm.h                  12567 rows/tail_free.h                26041 schema/whole.h
+    3618 kernels/generic.h               12643 rows/selecting.h                26214 grammar/grammars.h
+    3638 kernels/shared.h                12775 rows/mirostat.h                 26276 peers/tables.h
+    3762 kernels/passes.h                12856 rows/plan.h                     26583 peers/values.h
+    4335 kernels/llama_cpp/passes.h      12904 rows/logprobs.h                 26995 peers/llama_server.h
+    4419 kernels/check.h                 12990 rows/step.h                     27064 peers/fields.h
+    4443 kernels/dispatch.h              13007 rows/llama_cpp/sums.h           27225 peers/requests.h
+    4643 core/array.h                    13324 rows/llama_cpp/samplers.h       27349 shards/head.h
+    4973 core/table.h                    13800 rows/llama_cpp/step.h           27470 shards/bytes.h
+    5152 core/windows.h                  13829 run/apply.h                     27568 shards/merging.h
+    5244 constraints/record.h            13912 run/writing.h                   27846 shards/row.h
+    5281 rows/work.h                     14042 run/arrays.h                    27963 shards/answers.h
+    5307 life/past.h                     14144 run/arrays_llama_cpp.h          28515 shards/logprobs.h
+    5367 core/record.h                   14346 run/walk.h                      28653 shards/told.h
+    5482 core/fields.h                   14447 run/finish.h                    28792 shards/steps.h
+    5563 core/owners.h                   14477 run/draw_llama_cpp.h            28997 shards/prefix.h
+    5611 core/mt19937.h                  14553 run/draw.h                      29557 shards/cuts.h
+    5668 core/no_mt19937.h               14636 run/sample.h                    29778 shards/draws.h
+    5701 core/making.h                   14752 run/verify.h                    29924 shards/way.h
+    5834 core/streams.h                  14842 run/batch.h                     30069 shards/memory.h
+    5872 life/state_fields.h             14994 life/state.h                    30146 shards/batch.h
+    5972 samplers/llama_cpp.h            15166 operator/weights.h              30580 drafts/head.h
+    6060 samplers/logit_bias.h           15254 operator/search.h               30628 drafts/block.h
+    6161 samplers/patch.h                15393 operator/run.h                  30818 drafts/tree.h
+    6211 samplers/penalties.h            15562 kv/cells.h                      30952 drafts/relaxed.h
+    6361 samplers/dry.h                  15599 kv/making.h                     31035 constraints/automaton.h
+    6818 samplers/cut.h                  15825 kv/slot.h                       31125 constraints/making.h
+    6841 samplers/top_n_sigma.h          15964 kv/sequences.h                  31341 constraints/sampler.h
+    6942 samplers/top_k.h                16099 kv/data.h                       31434 constraints/constructors.h
+    6998 samplers/tail_free.h            16223 kv/update.h                     31700 constraints/accepting.h
+    7116 samplers/typical.h              16349 kv/state.h                      31942 constraints/drawing.h
+    7190 samplers/top_p.h                16561 llama_cpp/functions.h           32128 constraints/told.h
+    7232 samplers/min_p.h                16631 llama_cpp/object.h              32189 constraints/kind.h
+    7273 samplers/by_sums.h              16685 llama_cpp/vocabulary.h          32233 constraints/top_p_decay.h
+    7407 samplers/top_h.h                16762 text/reading.h                  32317 constraints/accessors.h
+    7460 samplers/min_k.h                16872 text/strings.h                  32356 core/kinds.h
+    7516 samplers/xtc.h                  16972 text/values.h                   32399 base/restore.h
+    7598 samplers/infill.h               17127 text/documents.h                32413 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5823,6 +5822,15 @@ static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
     return sampi_new(t);
 }
 
+/* What has no number but perhaps a seed. That is no field of the kind: it stands in the record itself, as for all that
+   draw. */
+static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 /* ---- src/core/streams.h ---- */
 /* ---- random numbers of a sampler ----
    For all that draw: xtc, the samplers of >>selection, and what does the same on rows, slices and a device. Nothing is
@@ -5865,7 +5873,7 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 /* ---- saved states: fields ----
    The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
    field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
-   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
+   may be loaded, or loads them. The hooks `state` of samplers call these functions, in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
@@ -5961,11 +5969,12 @@ static void sampi_io_mt(sampi_io *io, sampi_sampler *s)
 }
 #endif
 #ifndef SAMP_NO_MT19937
-/* ---- src/samplers/llama_cpp/head.h ---- */
+/* ---- src/samplers/llama_cpp.h ---- */
 /* =================================================================================================== >>llama
    Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
    ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
-   of apply; arguments and meaning are the same.
+   of apply; arguments and meaning are the same. Each stands in its sampler's room, beside the canonical one; here is
+   what they share.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
    products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
@@ -7772,13 +7781,82 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
+   in the canonical samplers. */
+static void sampi_llama_scale(samp_token_data_array *cur, float t)
+{
+    if (!(t > 0.0f)) {
+        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
+        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+}
+
+/* Without a range there is no entropy to find, hence no p and no order. */
+static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    float power = powf(entropy / -logf(1.0f / (float)n), s->u.temp.exponent);
+    return lo + sampi_roundf((hi - lo) * power);
+}
+
+/* Dynamic temperature sorts, and leaves p of the new logits. */
+static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (!(s->u.temp.delta > 0.0f)) {
+        sampi_llama_scale(cur, s->u.temp.t);
+        return SAMP_OK;
+    }
+    if (cur->size < 2) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
+    double max = (double)cur->data[0].logit, sum = 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        double e = exp((double)cur->data[i].logit - max);
+        cur->data[i].p = (float)e;
+        sum += e;
+    }
+    sampi_llama_divide(cur, sum);
+    return SAMP_OK;
+}
+#endif
+
+static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return sampi_init(&t);
+}
+
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+{
+    return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
+}
+
+/* Of both. */
+static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
+{
+    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
+}
+
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
     SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
     SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
 };
-
-static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s) { return s->u.temp.t == 1.0f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_ROW                                                                                               \
@@ -7794,16 +7872,11 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-static SAMPI_COLD bool sampi_temp_ext_is_off(const sampi_sampler *s)
-{
-    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
-}
-
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_EXT_ROW                                                                                           \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext",                                                        \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER,                               \
-        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_ext_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,        \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,            \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
 
 /* ---- src/samplers/smoothing.h ---- */
@@ -7859,6 +7932,16 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_log_softmax(void) { return sampi_init_plain(SAMPI_LOG_SOFTMAX, 0); }
+
 static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
     SAMPI_FIELD(FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
     SAMPI_FIELD(FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
@@ -7877,6 +7960,38 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
     "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE,             \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing,                         \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+
+/* ---- src/samplers/softmax.h ---- */
+/* ---- softmax ----
+   It sorts, and sets p: of logits 1 and 0 p = 0.73 and 0.27. */
+
+/* For users who want p and the order, not a token: it selects nothing. */
+static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+#ifndef SAMP_NO_MT19937
+/* The softmax sampler; sampi_llama_softmax is what others build on. */
+static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_llama_softmax(cur, true);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_SOFTMAX_ROW                                                                                            \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
@@ -7903,26 +8018,18 @@ static bool sampi_is_taken(const sampi_sampler *s, samp_token_data_array *cur)
     return s->draft && s->draft->takes && s->draft->takes(s, cur);
 }
 
-/* ---- src/samplers/selection.h ---- */
+/* ---- src/samplers/greedy.h ---- */
 /* =============================================================================================== >>selection
-   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (softmax only sets p). Each leaves its
-   candidate's index in cur->selected, and (but for greedy) p of all that are left. Of the sampler apply changes
-   mirostat's mu (s->now.mu) and what adaptive_p remembers until its token is accepted (s->now.pending, pending_p);
-   sampi_end_draw puts s->now back if a later sampler fails.
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p. Each leaves its candidate's index in
+   cur->selected, and (but for greedy) p of all that are left. Of the sampler apply changes mirostat's mu (s->now.mu)
+   and what adaptive_p remembers until its token is accepted (s->now.pending, pending_p); sampi_end_draw puts s->now
+   back if a later sampler fails.
 
    All random ones choose by sampi_draw: by the envelope (draw.h), or for a row of a draft by a test (ratio.h), so that
    mu follows the token that was really taken. A draw goes by ascending id, whatever the array's order: that would
-   depend on which samplers have sorted, and rows do not sort. */
+   depend on which samplers have sorted, and rows do not sort.
 
-/* For users who want p and the order, not a token: it selects nothing. */
-static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    sampi_sums sums = sampi_sum(cur);
-    sampi_sort_all(cur);
-    sampi_set_p(cur, &sums);
-    return SAMP_OK;
-}
+   In this room: greedy, the first in order. */
 
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -7932,11 +8039,17 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_SOFTMAX_ROW                                                                                            \
-    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+#ifndef SAMP_NO_MT19937
+/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
+static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    cur->selected = (int64_t)sampi_llama_argmax(cur);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GREEDY_ROW                                                                                             \
@@ -8081,7 +8194,10 @@ static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_
    One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
    arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
    proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
-   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place. */
+   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place.
+
+   llama.cpp draws in another way: random numbers come from the sampler's own std::mt19937, its part 0, and a running
+   sum over the array as it lies decides. */
 
 /* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
    of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
@@ -8121,12 +8237,65 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
     return sums;
 }
 
-/* All of it is the draw; adaptive_p with a target below 0 is the same. */
+#ifndef SAMP_NO_MT19937
+/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
+   in the end. */
+static void sampi_llama_choose(samp_token_data_array *cur, double u)
+{
+    samp_token_data *d = cur->data;
+    float max = d[sampi_argmax(cur)].logit;
+    double sum = 0.0, run = 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        d[i].p = expf(d[i].logit - max);
+        sum += (double)d[i].p;
+    }
+    size_t chosen = 0;
+    for (; chosen + 1 < cur->size; chosen++) {
+        run += (double)d[chosen].p;
+        if (run >= u * sum) break;
+    }
+    sampi_llama_divide(cur, sum);
+    cur->selected = (int64_t)chosen;
+}
+
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
+   p / sum reaches u. A single candidate takes no random number. */
+static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    double sum = 0.0, run = 0.0;
+    if (cur->size < 2) return 0;
+    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (size_t i = 0; i + 1 < cur->size; i++) {
+        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
+        if (run >= u) return i;
+    }
+    return cur->size - 1;
+}
+#endif
+
+/* ---- src/samplers/dist.h ---- */
+/* ---- dist ----
+   The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it takes one double u of
+   std::mt19937, and the first candidate in array order at which the running sum of e^(l - max) reaches u of the total.
+   */
+
+/* adaptive_p with a target below 0 is the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
     return SAMP_OK;
 }
+
+#ifndef SAMP_NO_MT19937
+static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DIST_ROW                                                                                               \
@@ -8192,6 +8361,8 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GUMBEL_ROW                                                                                             \
@@ -8300,12 +8471,131 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
     return sampi_mirostat_select(s, cur);
 }
 
+#ifndef SAMP_NO_MT19937
+/* mu moves against the error of the surprise. */
+static void sampi_llama_follow(sampi_sampler *s, float p)
+{
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
+}
+
+/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
+   surprise is that among these. */
+static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
+    sampi_llama_follow(s, cur->data[cur->selected].p);
+    return SAMP_OK;
+}
+
+/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
+   rearranged here. */
+static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
+    for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
+        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
+        tb += sampi_roundf(t * b);
+        tt += sampi_roundf(t * t);
+        p = next;
+    }
+    float zipf = tb / tt, e = zipf - 1.0f;
+    float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
+                   1.0f / zipf);
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
+}
+
+/* Is the surprise of a logit within mu? */
+static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
+{
+    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
+}
+
+/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
+                                 const sampi_llama_sums *sums)
+{
+    size_t n = 0;
+    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    return n ? n : 1;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
+    cur->size = keep < cur->size ? keep : cur->size;
+    return sampi_llama_mirostat_select(s, cur);
+}
+#endif
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+static void sampi_mend_mu(sampi_sampler *s)
+{
+    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
+    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+}
+
+/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
+   sampler of the same version it starts anew. */
+static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                const sampi_sampler *chain)
+{
+    (void)chain;
+    if (old) s->now = old->now;
+    sampi_mend_mu(s);
+}
+
+/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
+   it, and what it gave is what goes on. */
+static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+
+/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
+                                                    float eta, int32_t m)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
+}
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
+}
+
 static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
     SAMPI_FIELD(INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
 };
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_ROW                                                                                           \
@@ -8404,190 +8694,7 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     s->now.pending = -1;
 }
 
-static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
-    SAMPI_FIELD(FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
-    SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
-};
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_ADAPTIVE_P_ROW                                                                                         \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED,             \
-        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
-        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 #ifndef SAMP_NO_MT19937
-/* ---- src/samplers/llama_cpp/temperature.h ---- */
-/* ---- temperature, in llama.cpp's arithmetic ----
-   temp and temp_ext. Both scale in one place, which divides (the canonical ones multiply by 1 / T) and writes logits
-   only; temp_ext sorts and sets p as well, since llama.cpp's does to find the entropy. */
-
-/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
-   in the canonical samplers. */
-static void sampi_llama_scale(samp_token_data_array *cur, float t)
-{
-    if (!(t > 0.0f)) {
-        sampi_mask_but(cur, sampi_llama_argmax(cur));
-        return;
-    }
-    for (size_t i = 0; i < cur->size; i++)
-        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
-}
-
-/* Without a range there is no entropy to find, hence no p and no order. */
-static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_scale(cur, s->u.temp.t);
-    return SAMP_OK;
-}
-
-/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
-static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
-{
-    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    float power = powf(entropy / -logf(1.0f / (float)n), s->u.temp.exponent);
-    return lo + sampi_roundf((hi - lo) * power);
-}
-
-/* Dynamic temperature sorts, and leaves p of the new logits. */
-static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
-{
-    if (!(s->u.temp.delta > 0.0f)) {
-        sampi_llama_scale(cur, s->u.temp.t);
-        return SAMP_OK;
-    }
-    if (cur->size < 2) return SAMP_OK;
-    sampi_llama_softmax(cur, true);
-    sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
-    double max = (double)cur->data[0].logit, sum = 0.0;
-    for (size_t i = 0; i < cur->size; i++) {
-        double e = exp((double)cur->data[i].logit - max);
-        cur->data[i].p = (float)e;
-        sum += e;
-    }
-    sampi_llama_divide(cur, sum);
-    return SAMP_OK;
-}
-
-/* ---- src/samplers/llama_cpp/selection.h ---- */
-/* ---- selection, in llama.cpp's arithmetic ----
-   softmax, greedy, dist, the mirostats and adaptive_p. They write cur->selected, which sampi_check_selected looks at
-   afterwards, take their random numbers from part 0 of their sampler, and change s->now as the canonical ones do. dist,
-   say, takes one double u of std::mt19937, and the first candidate in array order at which the running sum of e^(l -
-   max) reaches u of the total. */
-
-/* The softmax sampler; sampi_llama_softmax is what others build on. */
-static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    sampi_llama_softmax(cur, true);
-    return SAMP_OK;
-}
-
-/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
-static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    cur->selected = (int64_t)sampi_llama_argmax(cur);
-    return SAMP_OK;
-}
-
-/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
-   in the end. */
-static void sampi_llama_choose(samp_token_data_array *cur, double u)
-{
-    samp_token_data *d = cur->data;
-    float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0;
-    for (size_t i = 0; i < cur->size; i++) {
-        d[i].p = expf(d[i].logit - max);
-        sum += (double)d[i].p;
-    }
-    size_t chosen = 0;
-    for (; chosen + 1 < cur->size; chosen++) {
-        run += (double)d[chosen].p;
-        if (run >= u * sum) break;
-    }
-    sampi_llama_divide(cur, sum);
-    cur->selected = (int64_t)chosen;
-}
-
-static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
-    return SAMP_OK;
-}
-
-/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
-   p / sum reaches u. A single candidate takes no random number. */
-static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
-{
-    double sum = 0.0, run = 0.0;
-    if (cur->size < 2) return 0;
-    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
-    double u = sampi_mt_double(sampi_mt_of(s));
-    for (size_t i = 0; i + 1 < cur->size; i++) {
-        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
-        if (run >= u) return i;
-    }
-    return cur->size - 1;
-}
-
-/* mu moves against the error of the surprise. */
-static void sampi_llama_follow(sampi_sampler *s, float p)
-{
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
-}
-
-/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
-   surprise is that among these. */
-static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    sampi_llama_follow(s, cur->data[cur->selected].p);
-    return SAMP_OK;
-}
-
-/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
-   rearranged here. */
-static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
-{
-    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
-    for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
-        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
-        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
-        tb += sampi_roundf(t * b);
-        tt += sampi_roundf(t * t);
-        p = next;
-    }
-    float zipf = tb / tt, e = zipf - 1.0f;
-    float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
-                   1.0f / zipf);
-    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-}
-
-/* Is the surprise of a logit within mu? */
-static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
-{
-    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
-}
-
-/* How many are, which is the beginning of a sorted array; one token stays in any case. */
-static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
-                                 const sampi_llama_sums *sums)
-{
-    size_t n = 0;
-    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
-    return n ? n : 1;
-}
-
-static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
-    cur->size = keep < cur->size ? keep : cur->size;
-    return sampi_llama_mirostat_select(s, cur);
-}
-
 /* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
    the maximum, which shows in the last bits of p. */
 static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
@@ -8608,6 +8715,124 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 #endif
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* The average, and the selection that is not accepted yet. */
+static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                  const sampi_sampler *chain)
+{
+    (void)chain;
+    if (!old) return;
+    s->now = old->now;
+    s->u.adaptive.sum = old->u.adaptive.sum;
+    s->u.adaptive.total = old->u.adaptive.total;
+}
+
+/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
+static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
+    SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+};
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_ADAPTIVE_P_ROW                                                                                         \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED,             \
+        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
+        sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
+
+/* ---- src/samplers/custom.h ---- */
+/* ---- custom ----
+   A sampler of the user's, behind samp_sampler_i: what the library has of it is its interface and its context. Running
+   it and judging what it leaves is life/chain.h's. */
+
+/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
+   are not copied: *iface is the caller's, and must stay. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
+    t.base.iface = iface;
+    t.base.ctx = ctx;
+    return sampi_init(&t);
+}
+
+/* What the chain had set it to, for a copy whose state somebody else has copied. */
+static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
+{
+    if (!copy) return NULL;
+    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->perf = s->perf;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
+}
+
+/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
+   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
+   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
+static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    bool own = !s->status && iface->clone;
+    sampi_require(&t, !s->status, s->status, s->field);
+    sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
+    if (!t.status) t.base.iface = iface;
+    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
+}
+
+static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
+{
+    if (s->base.iface->free) s->base.iface->free(&s->base);
+}
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CUSTOM_ROW                                                                                             \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)
+
 /* ---- src/config/describe.h ---- */
 /* =============================================================================================== >>describe
    Samplers as text: a sampler comes in, and characters go out to the caller's buffer (samp_describe). Names and fields
@@ -8787,109 +9012,6 @@ SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 #undef SAMPI_STATUS_TEXT
         default: return status > 0 ? "ok" : "unknown status";
     }
-}
-
-/* ---- src/config/constructors.h ---- */
-/* ---- constructors ----
-   samp_init_top_k and all others of api/samplers.h and api/gumbel.h. Each takes a blank record, writes its arguments
-   into it, and calls sampi_init (core/making.h). A constructor reads its arguments and nothing else. Bad arguments
-   never make it fail: the sampler carries the error. NULL means "no memory". The caller owns the sampler until a chain
-   takes it. Chains from parameters do not use these functions: sampi_from_params fills the same records. */
-
-/* xtc, and what has no number but the seed. That is no field of the kind: it stands in the record itself, as for all
-   that draw. */
-static SAMPI_COLD samp_sampler *sampi_init_drawing(sampi_kind kind, float p, float threshold, size_t min_keep,
-                                                   uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(kind);
-    t.u.xtc.p = p;
-    t.u.xtc.t = threshold;
-    t.u.xtc.min_keep = min_keep;
-    t.seed = seed;
-    return sampi_init(&t);
-}
-static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
-{
-    sampi_sampler t = sampi_blank(kind);
-    t.u.temp.t = temp;
-    t.u.temp.delta = delta;
-    t.u.temp.exponent = exponent;
-    return sampi_init(&t);
-}
-
-/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
-SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
-{
-    return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
-{
-    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
-    t.u.smoothing.factor = factor;
-    t.u.smoothing.curve = curve;
-    return sampi_init(&t);
-}
-
-/* These have no numbers: their records are blank, and so but for the seed are those of the next two. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_cut(SAMPI_SOFTMAX, 0.0f, 0); }
-SAMP_API SAMPI_COLD samp_sampler *samp_init_log_softmax(void) { return sampi_init_cut(SAMPI_LOG_SOFTMAX, 0.0f, 0); }
-SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_cut(SAMPI_GREEDY, 0.0f, 0); }
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
-{
-    return sampi_init_drawing(SAMPI_DIST, 0.0f, 0.0f, 0, seed);
-}
-#ifdef SAMPLING_GUMBEL_DECLARED
-SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
-{
-    return sampi_init_drawing(SAMPI_GUMBEL, 0.0f, 0.0f, 0, seed);
-}
-#endif
-
-/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
-static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
-                                                    float eta, int32_t m)
-{
-    sampi_sampler t = sampi_blank(kind);
-    t.u.mirostat.n_vocab = n_vocab;
-    t.u.mirostat.m = m;
-    t.u.mirostat.tau = tau;
-    t.u.mirostat.eta = eta;
-    t.seed = seed;
-    return sampi_init(&t);
-}
-
-/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
-   on ids. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
-{
-    return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
-}
-SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
-{
-    return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
-}
-
-SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
-    t.u.adaptive.target = target;
-    t.u.adaptive.decay = decay;
-    t.seed = seed;
-    return sampi_init(&t);
-}
-
-/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
-   are not copied: *iface is the caller's, and must stay. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
-{
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
-    t.base.iface = iface;
-    t.base.ctx = ctx;
-    return sampi_init(&t);
 }
 
 /* ---- src/config/from_params.h ---- */
@@ -9742,20 +9864,13 @@ SAMP_API void samp_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
    count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
-/* ---- the kinds ----
-   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+/* ---- a sampler's words ----
+   The hook `past` of its kind. What a kind with an accept, or with a part of `now`, leaves out there does not come
+   back. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
-}
-
-static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
-
-static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
-{
-    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
-    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
 #ifndef SAMP_NO_MT19937
@@ -9903,8 +10018,8 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* What custom samplers do for a rollback, one after the other: only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK, /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
-    SAMPI_BACK_DO,  /* the others go back, which answer only by doing it, */
+    SAMPI_BACK_ASK,  /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
+    SAMPI_BACK_DO,   /* the others go back, which answer only by doing it, */
     SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
 } sampi_back;
 
@@ -10252,12 +10367,6 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The user's. */
-static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
-{
-    if (s->base.iface->free) s->base.iface->free(&s->base);
-}
-
 /* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
@@ -10403,34 +10512,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
         if (s->kind == kind && s->made_by == SAMPI_BY_PARAMS) return s;
     }
     return NULL;
-}
-
-/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
-static void sampi_mend_mu(sampi_sampler *s)
-{
-    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
-    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
-}
-
-/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
-   sampler of the same version it starts anew. */
-static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
-                                                const sampi_sampler *chain)
-{
-    (void)chain;
-    if (old) s->now = old->now;
-    sampi_mend_mu(s);
-}
-
-/* The average, and the selection that is not accepted yet. */
-static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
-                                                  const sampi_sampler *chain)
-{
-    (void)chain;
-    if (!old) return;
-    s->now = old->now;
-    s->u.adaptive.sum = old->u.adaptive.sum;
-    s->u.adaptive.total = old->u.adaptive.total;
 }
 
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
@@ -10617,31 +10698,6 @@ SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_p
 
    The second half are small public functions that read or set one thing: samp_status, the random source, seed,
    position, the accepted tokens (samp_prev), the counts (samp_perf). */
-
-/* What the chain had set it to, for a copy whose state somebody else has copied. */
-static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
-{
-    if (!copy) return NULL;
-    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
-    copy->position = s->position;
-    copy->perf = s->perf;
-    copy->past.depth = s->past.depth;
-    return &copy->base;
-}
-
-/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
-   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
-   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
-static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
-{
-    const samp_sampler_i *iface = s->base.iface;
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    bool own = !s->status && iface->clone;
-    sampi_require(&t, !s->status, s->status, s->field);
-    sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
-    if (!t.status) t.base.iface = iface;
-    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
-}
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
    samp_chain_add would set them to the new chain's random source, which means back to the seed. */
@@ -14944,8 +15000,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A part is the position, the mt19937 if that is what the sampler draws from, and what its kind adds; a chain adds its
    members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads the
    part, so there is one place that knows the form. Loading checks all bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again. This room has the fingerprint; life/state_fields.h has
-   the fields, life/state_kinds.h the hooks and the public functions.
+   derived (counts from a window) is not stored but made again. The hooks stand in the rooms of their samplers, and are
+   made of the fields of life/state_fields.h.
 
    The one thing to know: only when io->mode is SAMPI_READ may a function write to the sampler. Then the same bytes
    have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
@@ -14999,29 +15055,8 @@ static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *ha
     for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
 }
 
-/* ---- src/life/state_kinds.h ---- */
-/* ---- saved states: the kinds, and the public functions ----
-   The hooks `state`: what a kind has become, besides its position and its mt19937, as a list of fields. A kind without
-   a state has no hook. Behind them stand samp_state_size, samp_state_save and samp_state_load, which walk through a
-   sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
-
-/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
-   it, and what it gave is what goes on. */
-static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
-{
-    bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
-    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
-}
-
-/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
-static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
-{
-    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
-    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
-    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
-    sampi_io_token(io, &s->now.pending, -1);
-    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
-}
+/* ---- a sampler's part, and the public functions ----
+   A walk through a sampler and all its members. Bytes from outside are checked in full before the sampler changes. */
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
@@ -32321,41 +32356,20 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 /* ---- src/core/kinds.h ---- */
 /* ---- the table of kinds ----
    sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
-   stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
+   stand in the rooms of their samplers; here is that of a chain, which is not one room but most of life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past,
-    SAMPI_BYTES_ONLY
-};
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
     sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
-};
-static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
 };
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_CHAIN_ROW                                                                                              \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CUSTOM_ROW                                                                                             \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
-        SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* A kind of a part that is not asked for: nobody can make one. */
 #define SAMPI_NO_ROW                                                                                                 \

@@ -247,7 +247,7 @@ extern "C" {
 #include "core/streams.h"
 #include "life/state_fields.h"
 #ifndef SAMP_NO_MT19937
-#include "samplers/llama_cpp/head.h"
+#include "samplers/llama_cpp.h"
 #endif
 #include "samplers/logit_bias.h"
 #include "samplers/patch.h"
@@ -267,20 +267,18 @@ extern "C" {
 #include "samplers/infill.h"
 #include "samplers/temperature.h"
 #include "samplers/smoothing.h"
+#include "samplers/softmax.h"
 #include "samplers/drafted.h"
-#include "samplers/selection.h"
+#include "samplers/greedy.h"
 #include "samplers/choose.h"
 #include "samplers/ratio.h"
 #include "samplers/draw.h"
+#include "samplers/dist.h"
 #include "samplers/gumbel.h"
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
-#ifndef SAMP_NO_MT19937
-#include "samplers/llama_cpp/temperature.h"
-#include "samplers/llama_cpp/selection.h"
-#endif
+#include "samplers/custom.h"
 #include "config/describe.h"
-#include "config/constructors.h"
 #include "config/from_params.h"
 #include "config/orders.h"
 #include "config/numbers.h"
@@ -328,7 +326,6 @@ extern "C" {
 #include "run/verify.h"
 #include "run/batch.h"
 #include "life/state.h"
-#include "life/state_kinds.h"
 
 #ifndef SAMP_NO_OPERATOR
 #include "operator/weights.h"

@@ -88,7 +88,7 @@
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>llama                                              the object; how llama.cpp's arithmetic differs
        >>logits  >>truncation  >>temperature  >>selection              one sampler after the other, in both arithmetics
-       >>describe  >>params  >>settings                                the table of samplers, constructors; by name
+       >>describe  >>params  >>settings                                a sampler as text; from parameters, by name
        >>rollback  >>chain  >>fast  >>apply  >>sample                  applying them: samp_apply, samp_sample; and
                                                                        taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as

@@ -1,40 +1,19 @@
 /* ---- the table of kinds ----
    sampi_traits_of, one row a kind (core/table.h): it stands behind all rooms, as rows name what is in them. The rows
-   stand in the rooms of their samplers; here are those of what is no sampler of a room: chains and users' samplers. */
+   stand in the rooms of their samplers; here is that of a chain, which is not one room but most of life/. */
 
 /* clang-format off */
 /* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
-static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
-    SAMPI_BYTES_ONLY
-};
-static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
-    sampi_adaptive_p_past,
-    SAMPI_BYTES_ONLY
-};
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
     NULL, NULL, NULL, sampi_chain_settings,
     NULL, NULL, sampi_chain_state, NULL, sampi_chain_past,
     sampi_clone_chain, sampi_chain_free, NULL, NULL, NULL
-};
-static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
-    NULL, NULL, NULL, NULL,
-    NULL, NULL, NULL, NULL, NULL,
-    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
 };
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_CHAIN_ROW                                                                                              \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
-
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CUSTOM_ROW                                                                                             \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
-        SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* A kind of a part that is not asked for: nobody can make one. */
 #define SAMPI_NO_ROW                                                                                                 \

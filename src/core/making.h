@@ -120,3 +120,12 @@ static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
     sampi_prepare(t, true);
     return sampi_new(t);
 }
+
+/* What has no number but perhaps a seed. That is no field of the kind: it stands in the record itself, as for all that
+   draw. */
+static SAMPI_COLD samp_sampler *sampi_init_plain(sampi_kind kind, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.seed = seed;
+    return sampi_init(&t);
+}

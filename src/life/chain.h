@@ -260,12 +260,6 @@ static SAMPI_COLD void sampi_chain_free(sampi_sampler *s)
     SAMP_FREE(s->u.chain.prev);
 }
 
-/* The user's. */
-static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
-{
-    if (s->base.iface->free) s->base.iface->free(&s->base);
-}
-
 /* The hook gets a whole sampler, so it is called first. Most kinds have none: their parts lie in the block. */
 SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {

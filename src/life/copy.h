@@ -6,31 +6,6 @@
    The second half are small public functions that read or set one thing: samp_status, the random source, seed,
    position, the accepted tokens (samp_prev), the counts (samp_perf). */
 
-/* What the chain had set it to, for a copy whose state somebody else has copied. */
-static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
-{
-    if (!copy) return NULL;
-    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
-    copy->position = s->position;
-    copy->perf = s->perf;
-    copy->past.depth = s->past.depth;
-    return &copy->base;
-}
-
-/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
-   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
-   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
-static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
-{
-    const samp_sampler_i *iface = s->base.iface;
-    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    bool own = !s->status && iface->clone;
-    sampi_require(&t, !s->status, s->status, s->field);
-    sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
-    if (!t.status) t.base.iface = iface;
-    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
-}
-
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
    samp_chain_add would set them to the new chain's random source, which means back to the seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)

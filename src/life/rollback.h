@@ -13,20 +13,13 @@
    sampler keeps the records. They are forgotten when anything but its own draws and tokens has changed it: then its
    count of edits (sampi_edited) is another one than sampi_moves has noted. */
 
-/* ---- the kinds ----
-   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+/* ---- a sampler's words ----
+   The hook `past` of its kind. What a kind with an accept, or with a part of `now`, leaves out there does not come
+   back. */
 
 static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
-}
-
-static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
-
-static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
-{
-    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
-    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
 #ifndef SAMP_NO_MT19937
@@ -174,8 +167,8 @@ static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE
 
 /* What custom samplers do for a rollback, one after the other: only they can refuse. */
 typedef enum sampi_back {
-    SAMPI_BACK_ASK, /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
-    SAMPI_BACK_DO,  /* the others go back, which answer only by doing it, */
+    SAMPI_BACK_ASK,  /* nothing is done: can each of them, as far as that can be known? Some get ready (hook), */
+    SAMPI_BACK_DO,   /* the others go back, which answer only by doing it, */
     SAMPI_BACK_READY /* and then those that are ready, which can't fail any more */
 } sampi_back;
 

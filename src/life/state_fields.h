@@ -1,7 +1,7 @@
 /* ---- saved states: fields ----
    The fields that a saved state is made of: integers, tokens, floats, windows, an mt19937. Each function takes one
    field in any of three directions (sampi_io_mode): it writes it or only counts its bytes, checks whether the bytes
-   may be loaded, or loads them. The hooks of life/state_kinds.h call these functions, in the same order each time. */
+   may be loaded, or loads them. The hooks `state` of samplers call these functions, in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 

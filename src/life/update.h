@@ -18,34 +18,6 @@ static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, samp
     return NULL;
 }
 
-/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
-static void sampi_mend_mu(sampi_sampler *s)
-{
-    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
-    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
-}
-
-/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
-   sampler of the same version it starts anew. */
-static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
-                                                const sampi_sampler *chain)
-{
-    (void)chain;
-    if (old) s->now = old->now;
-    sampi_mend_mu(s);
-}
-
-/* The average, and the selection that is not accepted yet. */
-static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
-                                                  const sampi_sampler *chain)
-{
-    (void)chain;
-    if (!old) return;
-    s->now = old->now;
-    s->u.adaptive.sum = old->u.adaptive.sum;
-    s->u.adaptive.total = old->u.adaptive.total;
-}
-
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
    work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
    source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */

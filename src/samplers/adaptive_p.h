@@ -72,10 +72,78 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
     s->now.pending = -1;
 }
 
+#ifndef SAMP_NO_MT19937
+/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
+   the maximum, which shows in the last bits of p. */
+static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, false);
+    if (s->u.adaptive.target < 0.0f) {
+        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
+        return SAMP_OK;
+    }
+    sampi_adapt(s, cur);
+    sampi_llama_sums adapted = sampi_llama_sum(cur);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p is the old logit still */
+    sampi_llama_softmax(cur, false);
+    cur->sorted = false;
+    return SAMP_OK;
+}
+#endif
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* The average, and the selection that is not accepted yet. */
+static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                  const sampi_sampler *chain)
+{
+    (void)chain;
+    if (!old) return;
+    s->now = old->now;
+    s->u.adaptive.sum = old->u.adaptive.sum;
+    s->u.adaptive.total = old->u.adaptive.total;
+}
+
+/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
+static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 static const sampi_field SAMPI_ADAPTIVE_P_FIELDS[] = {
     SAMPI_FIELD(FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
     SAMPI_FIELD(FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
 };
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_ADAPTIVE_P_ROW                                                                                         \

@@ -2,7 +2,10 @@
    One token with probability w / Z by rejection: propose by the envelope q, accept by the weight w. q is integer
    arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
    proposals fail. So one exp a proposal is taken instead of one for every token. Rows draw the same way. dist is the
-   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place. */
+   draw and nothing else; mirostat and adaptive_p end in it. For a row of a draft its test takes the draw's place.
+
+   llama.cpp draws in another way: random numbers come from the sampler's own std::mt19937, its part 0, and a running
+   sum over the array as it lies decides. */
 
 /* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
    of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
@@ -42,16 +45,39 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
     return sums;
 }
 
-/* All of it is the draw; adaptive_p with a target below 0 is the same. */
-static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
+#ifndef SAMP_NO_MT19937
+/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
+   in the end. */
+static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
-    sampi_select(s, cur);
-    return SAMP_OK;
+    samp_token_data *d = cur->data;
+    float max = d[sampi_argmax(cur)].logit;
+    double sum = 0.0, run = 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        d[i].p = expf(d[i].logit - max);
+        sum += (double)d[i].p;
+    }
+    size_t chosen = 0;
+    for (; chosen + 1 < cur->size; chosen++) {
+        run += (double)d[chosen].p;
+        if (run >= u * sum) break;
+    }
+    sampi_llama_divide(cur, sum);
+    cur->selected = (int64_t)chosen;
 }
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_DIST_ROW                                                                                               \
-    "dist", 1, 0, "",                                                                                                \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,          \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist,                                   \
-        SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
+   p / sum reaches u. A single candidate takes no random number. */
+static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    double sum = 0.0, run = 0.0;
+    if (cur->size < 2) return 0;
+    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (size_t i = 0; i + 1 < cur->size; i++) {
+        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
+        if (run >= u) return i;
+    }
+    return cur->size - 1;
+}
+#endif

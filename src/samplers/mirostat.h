@@ -97,12 +97,131 @@ static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_
     return sampi_mirostat_select(s, cur);
 }
 
+#ifndef SAMP_NO_MT19937
+/* mu moves against the error of the surprise. */
+static void sampi_llama_follow(sampi_sampler *s, float p)
+{
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
+}
+
+/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
+   surprise is that among these. */
+static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
+    sampi_llama_follow(s, cur->data[cur->selected].p);
+    return SAMP_OK;
+}
+
+/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
+   rearranged here. */
+static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
+    for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
+        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
+        tb += sampi_roundf(t * b);
+        tt += sampi_roundf(t * t);
+        p = next;
+    }
+    float zipf = tb / tt, e = zipf - 1.0f;
+    float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
+                   1.0f / zipf);
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
+}
+
+/* Is the surprise of a logit within mu? */
+static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
+{
+    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
+}
+
+/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
+                                 const sampi_llama_sums *sums)
+{
+    size_t n = 0;
+    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    return n ? n : 1;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
+    cur->size = keep < cur->size ? keep : cur->size;
+    return sampi_llama_mirostat_select(s, cur);
+}
+#endif
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+static void sampi_mend_mu(sampi_sampler *s)
+{
+    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
+    if (!sampi_is_llama_cpp(s) && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+}
+
+/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
+   sampler of the same version it starts anew. */
+static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                const sampi_sampler *chain)
+{
+    (void)chain;
+    if (old) s->now = old->now;
+    sampi_mend_mu(s);
+}
+
+/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
+   it, and what it gave is what goes on. */
+static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = sampi_is_llama_cpp(s); /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+
+/* Version 2 has the same record; n_vocab and m stay 0, and only the fingerprint has them. */
+static SAMPI_COLD samp_sampler *sampi_init_mirostat(sampi_kind kind, int32_t n_vocab, uint64_t seed, float tau,
+                                                    float eta, int32_t m)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT, n_vocab, seed, tau, eta, m);
+}
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+{
+    return sampi_init_mirostat(SAMPI_MIROSTAT_V2, 0, seed, tau, eta, 0);
+}
+
 static const sampi_field SAMPI_MIROSTAT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
     SAMPI_FIELD(INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
     SAMPI_FIXED(INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
 };
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_ROW                                                                                           \

@@ -50,6 +50,16 @@ static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_ar
     return SAMP_OK;
 }
 
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_log_softmax(void) { return sampi_init_plain(SAMPI_LOG_SOFTMAX, 0); }
+
 static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
     SAMPI_FIELD(FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
     SAMPI_FIELD(FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),

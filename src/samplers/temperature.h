@@ -68,13 +68,82 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     return SAMP_OK;
 }
 
+#ifndef SAMP_NO_MT19937
+/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
+   in the canonical samplers. */
+static void sampi_llama_scale(samp_token_data_array *cur, float t)
+{
+    if (!(t > 0.0f)) {
+        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
+        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+}
+
+/* Without a range there is no entropy to find, hence no p and no order. */
+static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    float power = powf(entropy / -logf(1.0f / (float)n), s->u.temp.exponent);
+    return lo + sampi_roundf((hi - lo) * power);
+}
+
+/* Dynamic temperature sorts, and leaves p of the new logits. */
+static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (!(s->u.temp.delta > 0.0f)) {
+        sampi_llama_scale(cur, s->u.temp.t);
+        return SAMP_OK;
+    }
+    if (cur->size < 2) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
+    double max = (double)cur->data[0].logit, sum = 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        double e = exp((double)cur->data[i].logit - max);
+        cur->data[i].p = (float)e;
+        sum += e;
+    }
+    sampi_llama_divide(cur, sum);
+    return SAMP_OK;
+}
+#endif
+
+static SAMPI_COLD samp_sampler *sampi_init_temp(sampi_kind kind, float temp, float delta, float exponent)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return sampi_init(&t);
+}
+
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp) { return sampi_init_temp(SAMPI_TEMP, temp, 0.0f, 1.0f); }
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+{
+    return sampi_init_temp(SAMPI_TEMP_EXT, temp, delta, exponent);
+}
+
+/* Of both. */
+static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s)
+{
+    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
+}
+
 static const sampi_field SAMPI_TEMP_FIELDS[] = {
     SAMPI_FIELD(FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
     SAMPI_FIXED(FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL),       /* temp is temp_ext without a range, */
     SAMPI_FIXED(FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
 };
-
-static SAMPI_COLD bool sampi_temp_is_off(const sampi_sampler *s) { return s->u.temp.t == 1.0f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_ROW                                                                                               \
@@ -90,14 +159,9 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
     SAMPI_FIELD(FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
 };
 
-static SAMPI_COLD bool sampi_temp_ext_is_off(const sampi_sampler *s)
-{
-    return s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f;
-}
-
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_EXT_ROW                                                                                           \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext",                                                        \
         SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER,                               \
-        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_ext_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,        \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,            \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)

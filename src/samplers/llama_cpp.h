@@ -1,7 +1,8 @@
 /* =================================================================================================== >>llama
    Samplers in llama.cpp's arithmetic (SAMP_RNG_MT19937): those that compute or draw differently from the canonical
    ones, as llama.cpp 0.5 does on x86-64, so that a seed gives its tokens. sampi_run calls a row's apply_llama in place
-   of apply; arguments and meaning are the same.
+   of apply; arguments and meaning are the same. Each stands in its sampler's room, beside the canonical one; here is
+   what they share.
 
    The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
    products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one

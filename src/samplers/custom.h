@@ -1,0 +1,58 @@
+/* ---- custom ----
+   A sampler of the user's, behind samp_sampler_i: what the library has of it is its interface and its context. Running
+   it and judging what it leaves is life/chain.h's. */
+
+/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
+   are not copied: *iface is the caller's, and must stay. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
+    t.base.iface = iface;
+    t.base.ctx = ctx;
+    return sampi_init(&t);
+}
+
+/* What the chain had set it to, for a copy whose state somebody else has copied. */
+static SAMPI_COLD samp_sampler *sampi_clone_outside(sampi_sampler *copy, const sampi_sampler *s)
+{
+    if (!copy) return NULL;
+    if (sampi_rng_differs(copy, s)) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->perf = s->perf;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
+}
+
+/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
+   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
+   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
+static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    bool own = !s->status && iface->clone;
+    sampi_require(&t, !s->status, s->status, s->field);
+    sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
+    if (!t.status) t.base.iface = iface;
+    return sampi_clone_outside((sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t)), s);
+}
+
+static SAMPI_COLD void sampi_custom_free(sampi_sampler *s)
+{
+    if (s->base.iface->free) s->base.iface->free(&s->base);
+}
+
+/* clang-format off */
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
+    NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL,
+    sampi_clone_custom, sampi_custom_free, NULL, NULL, NULL
+};
+/* clang-format on */
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_CUSTOM_ROW                                                                                             \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
+        SAMPI_BY_LLAMA_CPP(NULL, NULL)

@@ -1,0 +1,30 @@
+/* ---- softmax ----
+   It sorts, and sets p: of logits 1 and 0 p = 0.73 and 0.27. */
+
+/* For users who want p and the order, not a token: it selects nothing. */
+static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+#ifndef SAMP_NO_MT19937
+/* The softmax sampler; sampi_llama_softmax is what others build on. */
+static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_llama_softmax(cur, true);
+    return SAMP_OK;
+}
+#endif
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_SOFTMAX_ROW                                                                                            \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
