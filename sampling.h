@@ -237,25 +237,25 @@
     5611 core/mt19937.h                  14553 run/draw.h                      29557 shards/cuts.h
     5668 core/no_mt19937.h               14636 run/sample.h                    29778 shards/draws.h
     5701 core/making.h                   14752 run/verify.h                    29924 shards/way.h
-    5834 core/streams.h                  14842 run/batch.h                     30069 shards/memory.h
-    5872 life/state_fields.h             14994 life/state.h                    30146 shards/batch.h
-    5972 samplers/llama_cpp.h            15166 operator/weights.h              30580 drafts/head.h
-    6060 samplers/logit_bias.h           15254 operator/search.h               30628 drafts/block.h
-    6161 samplers/patch.h                15393 operator/run.h                  30818 drafts/tree.h
-    6211 samplers/penalties.h            15562 kv/cells.h                      30952 drafts/relaxed.h
-    6361 samplers/dry.h                  15599 kv/making.h                     31035 constraints/automaton.h
-    6818 samplers/cut.h                  15825 kv/slot.h                       31125 constraints/making.h
-    6841 samplers/top_n_sigma.h          15964 kv/sequences.h                  31341 constraints/sampler.h
-    6942 samplers/top_k.h                16099 kv/data.h                       31434 constraints/constructors.h
-    6998 samplers/tail_free.h            16223 kv/update.h                     31700 constraints/accepting.h
-    7116 samplers/typical.h              16349 kv/state.h                      31942 constraints/drawing.h
-    7190 samplers/top_p.h                16561 llama_cpp/functions.h           32128 constraints/told.h
-    7232 samplers/min_p.h                16631 llama_cpp/object.h              32189 constraints/kind.h
-    7273 samplers/by_sums.h              16685 llama_cpp/vocabulary.h          32233 constraints/top_p_decay.h
-    7407 samplers/top_h.h                16762 text/reading.h                  32317 constraints/accessors.h
-    7460 samplers/min_k.h                16872 text/strings.h                  32356 core/kinds.h
-    7516 samplers/xtc.h                  16972 text/values.h                   32399 base/restore.h
-    7598 samplers/infill.h               17127 text/documents.h                32413 api/license.h
+    5834 core/streams.h                  14842 run/batch.h                     30060 shards/memory.h
+    5872 life/state_fields.h             14994 life/state.h                    30137 shards/batch.h
+    5972 samplers/llama_cpp.h            15166 operator/weights.h              30571 drafts/head.h
+    6060 samplers/logit_bias.h           15254 operator/search.h               30619 drafts/block.h
+    6161 samplers/patch.h                15393 operator/run.h                  30809 drafts/tree.h
+    6211 samplers/penalties.h            15562 kv/cells.h                      30943 drafts/relaxed.h
+    6361 samplers/dry.h                  15599 kv/making.h                     31026 constraints/automaton.h
+    6818 samplers/cut.h                  15825 kv/slot.h                       31116 constraints/making.h
+    6841 samplers/top_n_sigma.h          15964 kv/sequences.h                  31332 constraints/sampler.h
+    6942 samplers/top_k.h                16099 kv/data.h                       31425 constraints/constructors.h
+    6998 samplers/tail_free.h            16223 kv/update.h                     31691 constraints/accepting.h
+    7116 samplers/typical.h              16349 kv/state.h                      31933 constraints/drawing.h
+    7190 samplers/top_p.h                16561 llama_cpp/functions.h           32119 constraints/told.h
+    7232 samplers/min_p.h                16631 llama_cpp/object.h              32180 constraints/kind.h
+    7273 samplers/by_sums.h              16685 llama_cpp/vocabulary.h          32224 constraints/top_p_decay.h
+    7407 samplers/top_h.h                16762 text/reading.h                  32308 constraints/accessors.h
+    7460 samplers/min_k.h                16872 text/strings.h                  32347 core/kinds.h
+    7516 samplers/xtc.h                  16972 text/values.h                   32390 base/restore.h
+    7598 samplers/infill.h               17127 text/documents.h                32404 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -29984,20 +29984,11 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
         case SAMPI_SOFTMAX: return 0;
-        case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
-            return sampi_shard_gumbel(row, n);
+        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
 #endif
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K:
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_TOP_P_DECAY:
-        case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
-        case SAMPI_GRAMMAR:
-        case SAMPI_N_KINDS: break;
+        default: return SAMP_E_UNSUPPORTED; /* top_h, min_k, log_softmax, top_p_decay, and whoever is new */
     }
-    return SAMP_E_UNSUPPORTED;
 }
 
 /* All candidates are listed: the rest is the array's. */

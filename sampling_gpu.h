@@ -112,10 +112,10 @@
      134 gpu/api.h                        2200 gpu/prefix.h                     4489 gpu/device.h
      250 gpu/switches.h                   2711 gpu/choosing.h                   4622 gpu/contexts.h
      296 gpu/records.h                    2813 gpu/ending.h                     4783 gpu/steps.h
-     646 gpu/elements.h                   2963 gpu/samplers.h                   4885 gpu/where.h
-     917 gpu/passes.h                     3812 gpu/users.h                      5044 gpu/sending.h
-    1451 gpu/list.h                       3913 gpu/logprobs.h                   5317 gpu/batch.h
-    1850 gpu/left.h                       4069 gpu/advance.h                    5577 gpu/results.h
+     646 gpu/elements.h                   2963 gpu/samplers.h                   4873 gpu/where.h
+     917 gpu/passes.h                     3812 gpu/users.h                      5032 gpu/sending.h
+    1451 gpu/list.h                       3913 gpu/logprobs.h                   5305 gpu/batch.h
+    1850 gpu/left.h                       4069 gpu/advance.h                    5565 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -4796,9 +4796,8 @@ typedef struct sampi_gpu_mapping {
     void (*fill)(sampi_gpu_step *, const sampi_sampler *);
 } sampi_gpu_mapping;
 
-/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. Every kind of sampling.h
-   stands here, with a step or among those without: the compiler names one that is missing. The route asks for the step
-   (sampi_gpu_can), fill for both. */
+/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. The route asks for the
+   step (sampi_gpu_can), fill for both. */
 static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
 {
     sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
@@ -4811,18 +4810,7 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
-#ifndef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL:
-#endif
-#ifndef SAMPLING_CONSTRAINTS_DECLARED
-        case SAMPI_TOP_P_DECAY:
-#endif
-        case SAMPI_CONSTRAINT:
-        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
-        case SAMPI_CHAIN:  /* its members are what runs */
-        case SAMPI_CUSTOM:
-        case SAMPI_GRAMMAR:
-        case SAMPI_N_KINDS: break;
+        default: break; /* infill compares the texts of tokens, which are on the host; of a chain the members run */
     }
     return mapping;
 }

@@ -60,20 +60,11 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
         case SAMPI_SOFTMAX: return 0;
-        case SAMPI_GUMBEL:
 #ifdef SAMPLING_GUMBEL_DECLARED
-            return sampi_shard_gumbel(row, n);
+        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
 #endif
-        case SAMPI_TOP_H:
-        case SAMPI_MIN_K:
-        case SAMPI_LOG_SOFTMAX:
-        case SAMPI_TOP_P_DECAY:
-        case SAMPI_CHAIN:
-        case SAMPI_CUSTOM:
-        case SAMPI_GRAMMAR:
-        case SAMPI_N_KINDS: break;
+        default: return SAMP_E_UNSUPPORTED; /* top_h, min_k, log_softmax, top_p_decay, and whoever is new */
     }
-    return SAMP_E_UNSUPPORTED;
 }
 
 /* All candidates are listed: the rest is the array's. */
