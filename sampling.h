@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7713 samplers/temperature.h          17203 grammar/head.h
-     263 api/config.h                     7882 samplers/smoothing.h            17238 grammar/tree.h
-     294 api/types.h                      7964 samplers/softmax.h              18040 grammar/finishing.h
-     543 api/missing.h                    7996 samplers/drafted.h              18337 grammar/reading.h
-     557 api/sample.h                     8021 samplers/greedy.h               18422 grammar/gbnf.h
-     646 api/chains.h                     8062 samplers/choose.h               18714 grammar/regex.h
-     898 api/samplers.h                   8125 samplers/ratio.h                19111 grammar/derivatives.h
-    1153 api/gumbel.h                     8192 samplers/draw.h                 19688 grammar/vocabulary.h
-    1176 api/operator.h                   8277 samplers/dist.h                 20156 grammar/triggers.h
-    1226 api/kv.h                         8307 samplers/gumbel.h               20481 grammar/matcher.h
-    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20658 grammar/states.h
-    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20813 grammar/items.h
-    1466 api/grammar.h                    8776 samplers/custom.h               20939 grammar/masks.h
-    1630 api/shards.h                     8836 config/describe.h               21134 grammar/runs.h
-    1727 api/peers.h                      9017 config/from_params.h            21307 grammar/entries.h
-    1796 api/drafts.h                     9082 config/orders.h                 21678 grammar/accepting.h
-    1895 api/constraints.h                9314 config/numbers.h                22014 grammar/waiting.h
-    2066 api/parts.h                      9452 config/set.h                    22140 grammar/history.h
-    2104 base/switches.h                  9606 config/tell.h                   22266 grammar/room.h
-    2358 base/random.h                    9739 config/settings.h               22567 grammar/sampler.h
-    2381 base/mt19937.h                   9851 life/rollback.h                 22829 grammar/hooks.h
-    2455 base/exact.h                    10107 life/chain.h                    22953 schema/head.h
-    2667 base/bits128.h                  10381 life/members.h                  23127 schema/errors.h
-    2746 base/elements.h                 10496 life/update.h                   23240 schema/collections.h
-    2875 kernels/llama_cpp/contract.h    10693 life/copy.h                     23274 schema/references.h
-    2923 kernels/contract.h              10861 rows/row.h                      23546 schema/strings.h
-    3043 kernels/scalar.h                11139 rows/reserve.h                  23608 schema/numbers.h
-    3229 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23881 schema/sets.h
-    3250 kernels/sets.h                  11304 rows/thresholds.h               24079 schema/formats.h
-    3299 kernels/vectors.h               11410 rows/compact.h                  24276 schema/scalars.h
-    3417 kernels/avx512.h                11592 rows/sums.h                     24575 schema/goals.h
-    3501 kernels/avx2.h                  11740 rows/changes.h                  24796 schema/alternatives.h
-    3563 kernels/sse2.h                  11825 rows/cuts.h                     25274 schema/objects.h
-    3580 kernels/neon.h                  12255 rows/typical.h                  25787 schema/arrays.h
-    3602 kernels/wasm.h                  12567 rows/tail_free.h                26041 schema/whole.h
-    3618 kernels/generic.h               12643 rows/selecting.h                26214 grammar/grammars.h
-    3638 kernels/shared.h                12775 rows/mirostat.h                 26276 peers/tables.h
-    3762 kernels/passes.h                12856 rows/plan.h                     26583 peers/values.h
-    4335 kernels/llama_cpp/passes.h      12904 rows/logprobs.h                 26995 peers/llama_server.h
-    4419 kernels/check.h                 12990 rows/step.h                     27064 peers/fields.h
-    4443 kernels/dispatch.h              13007 rows/llama_cpp/sums.h           27225 peers/requests.h
-    4643 core/array.h                    13324 rows/llama_cpp/samplers.h       27349 shards/head.h
-    4973 core/table.h                    13800 rows/llama_cpp/step.h           27470 shards/bytes.h
-    5152 core/windows.h                  13829 run/apply.h                     27568 shards/merging.h
-    5244 constraints/record.h            13912 run/writing.h                   27846 shards/row.h
-    5281 rows/work.h                     14042 run/arrays.h                    27963 shards/answers.h
-    5307 life/past.h                     14144 run/arrays_llama_cpp.h          28515 shards/logprobs.h
-    5367 core/record.h                   14346 run/walk.h                      28653 shards/told.h
-    5482 core/fields.h                   14447 run/finish.h                    28792 shards/steps.h
-    5563 core/owners.h                   14477 run/draw_llama_cpp.h            28997 shards/prefix.h
-    5611 core/mt19937.h                  14553 run/draw.h                      29557 shards/cuts.h
-    5668 core/no_mt19937.h               14636 run/sample.h                    29778 shards/draws.h
-    5701 core/making.h                   14752 run/verify.h                    29924 shards/way.h
-    5834 core/streams.h                  14842 run/batch.h                     30060 shards/memory.h
-    5872 life/state_fields.h             14994 life/state.h                    30137 shards/batch.h
-    5972 samplers/llama_cpp.h            15166 operator/weights.h              30571 drafts/head.h
-    6060 samplers/logit_bias.h           15254 operator/search.h               30619 drafts/block.h
-    6161 samplers/patch.h                15393 operator/run.h                  30809 drafts/tree.h
-    6211 samplers/penalties.h            15562 kv/cells.h                      30943 drafts/relaxed.h
-    6361 samplers/dry.h                  15599 kv/making.h                     31026 constraints/automaton.h
-    6818 samplers/cut.h                  15825 kv/slot.h                       31116 constraints/making.h
-    6841 samplers/top_n_sigma.h          15964 kv/sequences.h                  31332 constraints/sampler.h
-    6942 samplers/top_k.h                16099 kv/data.h                       31425 constraints/constructors.h
-    6998 samplers/tail_free.h            16223 kv/update.h                     31691 constraints/accepting.h
-    7116 samplers/typical.h              16349 kv/state.h                      31933 constraints/drawing.h
-    7190 samplers/top_p.h                16561 llama_cpp/functions.h           32119 constraints/told.h
-    7232 samplers/min_p.h                16631 llama_cpp/object.h              32180 constraints/kind.h
-    7273 samplers/by_sums.h              16685 llama_cpp/vocabulary.h          32224 constraints/top_p_decay.h
-    7407 samplers/top_h.h                16762 text/reading.h                  32308 constraints/accessors.h
-    7460 samplers/min_k.h                16872 text/strings.h                  32347 core/kinds.h
-    7516 samplers/xtc.h                  16972 text/values.h                   32390 base/restore.h
-    7598 samplers/infill.h               17127 text/documents.h                32404 api/license.h
+       2 api/opening.h                    7713 samplers/temperature.h          17193 grammar/head.h
+     263 api/config.h                     7882 samplers/smoothing.h            17228 grammar/tree.h
+     294 api/types.h                      7964 samplers/softmax.h              18030 grammar/finishing.h
+     543 api/missing.h                    7996 samplers/drafted.h              18327 grammar/reading.h
+     557 api/sample.h                     8021 samplers/greedy.h               18412 grammar/gbnf.h
+     646 api/chains.h                     8062 samplers/choose.h               18704 grammar/regex.h
+     898 api/samplers.h                   8125 samplers/ratio.h                19101 grammar/derivatives.h
+    1153 api/gumbel.h                     8192 samplers/draw.h                 19678 grammar/vocabulary.h
+    1176 api/operator.h                   8277 samplers/dist.h                 20146 grammar/triggers.h
+    1226 api/kv.h                         8307 samplers/gumbel.h               20471 grammar/matcher.h
+    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20648 grammar/states.h
+    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20803 grammar/items.h
+    1466 api/grammar.h                    8776 samplers/custom.h               20929 grammar/masks.h
+    1630 api/shards.h                     8836 config/describe.h               21124 grammar/runs.h
+    1727 api/peers.h                      9017 config/from_params.h            21297 grammar/entries.h
+    1796 api/drafts.h                     9082 config/orders.h                 21668 grammar/accepting.h
+    1895 api/constraints.h                9314 config/numbers.h                22004 grammar/waiting.h
+    2066 api/parts.h                      9452 config/set.h                    22130 grammar/history.h
+    2104 base/switches.h                  9606 config/tell.h                   22256 grammar/room.h
+    2358 base/random.h                    9739 config/settings.h               22557 grammar/sampler.h
+    2381 base/mt19937.h                   9851 life/rollback.h                 22819 grammar/hooks.h
+    2455 base/exact.h                    10107 life/chain.h                    22943 schema/head.h
+    2667 base/bits128.h                  10381 life/members.h                  23117 schema/errors.h
+    2746 base/elements.h                 10496 life/update.h                   23230 schema/collections.h
+    2875 kernels/llama_cpp/contract.h    10693 life/copy.h                     23264 schema/references.h
+    2923 kernels/contract.h              10861 rows/row.h                      23536 schema/strings.h
+    3043 kernels/scalar.h                11139 rows/reserve.h                  23598 schema/numbers.h
+    3229 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23871 schema/sets.h
+    3250 kernels/sets.h                  11324 rows/thresholds.h               24069 schema/formats.h
+    3299 kernels/vectors.h               11430 rows/compact.h                  24266 schema/scalars.h
+    3417 kernels/avx512.h                11612 rows/sums.h                     24565 schema/goals.h
+    3501 kernels/avx2.h                  11760 rows/changes.h                  24786 schema/alternatives.h
+    3563 kernels/sse2.h                  11841 rows/cuts.h                     25264 schema/objects.h
+    3580 kernels/neon.h                  12269 rows/typical.h                  25777 schema/arrays.h
+    3602 kernels/wasm.h                  12581 rows/tail_free.h                26031 schema/whole.h
+    3618 kernels/generic.h               12657 rows/selecting.h                26204 grammar/grammars.h
+    3638 kernels/shared.h                12788 rows/mirostat.h                 26266 peers/tables.h
+    3762 kernels/passes.h                12869 rows/plan.h                     26573 peers/values.h
+    4335 kernels/llama_cpp/passes.h      12917 rows/logprobs.h                 26985 peers/llama_server.h
+    4419 kernels/check.h                 13003 rows/step.h                     27054 peers/fields.h
+    4443 kernels/dispatch.h              13020 rows/llama_cpp/sums.h           27215 peers/requests.h
+    4643 core/array.h                    13331 rows/llama_cpp/samplers.h       27339 shards/head.h
+    4973 core/table.h                    13800 rows/llama_cpp/step.h           27460 shards/bytes.h
+    5152 core/windows.h                  13829 run/apply.h                     27558 shards/merging.h
+    5244 constraints/record.h            13912 run/writing.h                   27836 shards/row.h
+    5281 rows/work.h                     14036 run/arrays.h                    27953 shards/answers.h
+    5307 life/past.h                     14138 run/arrays_llama_cpp.h          28505 shards/logprobs.h
+    5367 core/record.h                   14336 run/walk.h                      28643 shards/told.h
+    5482 core/fields.h                   14437 run/finish.h                    28782 shards/steps.h
+    5563 core/owners.h                   14467 run/draw_llama_cpp.h            28987 shards/prefix.h
+    5611 core/mt19937.h                  14543 run/draw.h                      29547 shards/cuts.h
+    5668 core/no_mt19937.h               14626 run/sample.h                    29768 shards/draws.h
+    5701 core/making.h                   14742 run/verify.h                    29914 shards/way.h
+    5834 core/streams.h                  14832 run/batch.h                     30050 shards/memory.h
+    5872 life/state_fields.h             14984 life/state.h                    30127 shards/batch.h
+    5972 samplers/llama_cpp.h            15156 operator/weights.h              30561 drafts/head.h
+    6060 samplers/logit_bias.h           15244 operator/search.h               30609 drafts/block.h
+    6161 samplers/patch.h                15383 operator/run.h                  30799 drafts/tree.h
+    6211 samplers/penalties.h            15552 kv/cells.h                      30933 drafts/relaxed.h
+    6361 samplers/dry.h                  15589 kv/making.h                     31016 constraints/automaton.h
+    6818 samplers/cut.h                  15815 kv/slot.h                       31106 constraints/making.h
+    6841 samplers/top_n_sigma.h          15954 kv/sequences.h                  31322 constraints/sampler.h
+    6942 samplers/top_k.h                16089 kv/data.h                       31415 constraints/constructors.h
+    6998 samplers/tail_free.h            16213 kv/update.h                     31681 constraints/accepting.h
+    7116 samplers/typical.h              16339 kv/state.h                      31923 constraints/drawing.h
+    7190 samplers/top_p.h                16551 llama_cpp/functions.h           32109 constraints/told.h
+    7232 samplers/min_p.h                16621 llama_cpp/object.h              32170 constraints/kind.h
+    7273 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32214 constraints/top_p_decay.h
+    7407 samplers/top_h.h                16752 text/reading.h                  32298 constraints/accessors.h
+    7460 samplers/min_k.h                16862 text/strings.h                  32337 core/kinds.h
+    7516 samplers/xtc.h                  16962 text/values.h                   32380 base/restore.h
+    7598 samplers/infill.h               17117 text/documents.h                32394 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -11215,18 +11215,20 @@ SAMP_API SAMPI_COLD int samp_reserve(samp_sampler *s, size_t n_vocab)
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
    Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
-   a multiple of SAMPI_TILE. A piece holds until the next one. */
+   a multiple of SAMPI_TILE. A piece holds until the next one. Two more walks by this record: sampi_next_tile, where a
+   piece has to be one tile, and sampi_next_logits, where elements will not do. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
+    size_t passed; /* of a row spread over an array (run/writing.h): the tokens that have been put there */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
 static void sampi_start(sampi_pieces *it, const sampi_row *row)
 {
     it->row = row;
-    it->at = it->n = 0;
+    it->at = it->n = it->passed = 0;
 }
 
 /* The piece that begins with the tile at `at`. */
@@ -11257,18 +11259,36 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* The logits of a dense row's tile at `at`, those below its floor masked: as they lie there, or in it->buf. */
-static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+/* The tile at `at`, alone; the next tile, false behind the last one. */
+static void sampi_tile_at(sampi_pieces *it, size_t at)
+{
+    sampi_piece_at(it, at);
+    if (it->n > SAMPI_TILE) it->n = SAMPI_TILE;
+}
+
+static bool sampi_next_tile(sampi_pieces *it)
+{
+    size_t at = it->at + it->n;
+    if (at >= it->row->n) return false;
+    sampi_tile_at(it, at);
+    return true;
+}
+
+/* The next tile, logits in place of elements, those below the floor masked. */
+static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
-    sampi_piece_at(it, at);
-    if (row->floor > -FLT_MAX) {
-        for (size_t i = 0; i < len; i++) it->buf[i] = it->x[i] < row->floor ? -INFINITY : it->x[i];
+    if (!sampi_next_tile(it)) return false;
+    const float floor = row->floor, *x = it->x;
+    const size_t n = it->n;
+    if (floor > -FLT_MAX) {
+        for (size_t i = 0; i < n; i++) it->buf[i] = x[i] < floor ? -INFINITY : x[i];
         it->x = it->buf;
     }
-    if (row->r == 1.0f) return it->x;
-    row->k->scale(it->x, len, row->r, sampi_is_divided(row), it->buf);
-    return it->buf;
+    if (row->r == 1.0f) return true;
+    row->k->scale(it->x, n, row->r, sampi_is_divided(row), it->buf);
+    it->x = it->buf;
+    return true;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -11289,13 +11309,13 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
-        for (size_t i = 0; i < it.n; i++) {
-            samp_token_data *d = &cur.data[it.at + i];
-            d->id = sampi_id_at(row, it.at + i);
-            float l = row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i]);
-            d->logit = it.x[i] >= row->floor ? l + 0.0f : -INFINITY; /* -0 becomes +0 */
-            d->p = 0.0f;
+    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+        samp_token_data *d = cur.data + it.at;
+        const float *l = it.x;
+        for (size_t i = 0, n = it.n; i < n; i++) {
+            d[i].id = sampi_id_at(row, it.at + i);
+            d[i].logit = l[i] + 0.0f; /* -0 becomes +0 */
+            d[i].p = 0.0f;
         }
     }
     return cur;
@@ -11762,11 +11782,7 @@ static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
     sampi_pieces it;
-    sampi_start(&it, row);
-    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
-    }
+    for (sampi_start(&it, row); sampi_next_logits(&it);) memmove(x + it.at, it.x, it.n * sizeof *x);
     sampi_set_tokens(row, x, NULL, row->n);
     row->is_own = true;
     (void)sampi_scan(row);
@@ -12111,11 +12127,9 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
     bool is_part = !range->is_exact && sampi_is_compact(&head);
     head.floor = -FLT_MAX;
-    sampi_start(&it, &head);
-    for (size_t at = 0, n; at < head.n; at += n) {
-        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
-        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w, NULL);
-        sum += sampi_squares(w, n);
+    for (sampi_start(&it, &head); sampi_next_logits(&it);) {
+        head.k->weights(it.x, it.n, range->max, w, NULL);
+        sum += sampi_squares(w, it.n);
     }
     range->s_lo = (double)sum;
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
@@ -12681,13 +12695,12 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     const double most = race->time * (double)sum * 70368744177664.0 * (1.0 + 1.0 / 549755813888.0); /* 2^46 */
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
-    sampi_piece_at(it, t * SAMPI_TILE);
-    const size_t n = it->n < SAMPI_TILE ? it->n : SAMPI_TILE;
+    sampi_tile_at(it, t * SAMPI_TILE);
     if (row->array) { /* its view has indices for ids */
-        for (size_t i = 0; i < n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
+        for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
-    size_t hits = row->k->race(counter, key, id, (int32_t)it->at, n,
+    size_t hits = row->k->race(counter, key, id, (int32_t)it->at, it->n,
                                most < 4294967295.0 ? (uint32_t)most : UINT32_MAX, hit);
     for (size_t k = 0; k < hits; k++) {
         size_t i = (size_t)hit[k];
@@ -12732,7 +12745,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
         uint64_t left = sampi_mulhi(random[0], total), q;
         size_t t = 0, i = 0;
         while (tile[t] <= left) left -= tile[t++];
-        sampi_piece_at(&it, t * SAMPI_TILE);
+        sampi_tile_at(&it, t * SAMPI_TILE);
         for (;; i++) {
             q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
             if (q > left) break;
@@ -12751,16 +12764,16 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
-    for (size_t at = 0, n; at < row->n; at += n) { /* while a tile is near */
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        row->k->probs(row->x + at, e + at, n, row->top, z, l + at);
-        row->k->adapt(l + at, n, 1.0f, aim);
-        bool is_full = row->k->count(row->x + at, n, -FLT_MAX) == n;
-        for (size_t i = at; i < at + n && !is_full; i++)
-            if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
+        float *to = l + it.at;
+        row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
+        row->k->adapt(to, it.n, 1.0f, aim);
+        bool is_full = row->k->count(it.x, it.n, -FLT_MAX) == it.n;
+        for (size_t i = 0; i < it.n && !is_full; i++)
+            if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted =
-        *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
+    sampi_row adapted = *row; /* its scan overwrites the lines of a dense row, which nobody asks for any more */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -13180,12 +13193,8 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
     float *e = row->work->logits;
     sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_piece(&it);)
-        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
-            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
-            sum += *tile;
-        }
+    for (sampi_start(&it, part); sampi_next_tile(&it); sum += *tile++)
+        *tile = row->expf(it.x, it.n, part->divided ? part->r : 1.0f, max, e + it.at);
     return sum;
 }
 
@@ -13212,26 +13221,24 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     float e[SAMPI_TILE + 32], from = *sum;
     double all = 0.0;
     sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_piece(&it);)
-        for (size_t at = 0, n; at < it.n; at += n) {
-            double m = 0.0, w = 0.0;
-            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
-            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
-                sampi_llama_terms(part, it.x + at, n, c, e);
-                if (in_order) {
-                    from = sampi_add(e, n, from);
-                    continue;
-                }
-                m = 0.0;
-                if (!sampi_rise(e, n, from, &m, &w)) return false;
+    for (sampi_start(&it, part); sampi_next_tile(&it);) {
+        double m = 0.0, w = 0.0;
+        bool sure = from > 1e-3f && !part->divided && k->climb(it.x, it.n, c, from, &m) == 0;
+        if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+            sampi_llama_terms(part, it.x, it.n, c, e);
+            if (in_order) {
+                from = sampi_add(e, it.n, from);
+                continue;
             }
-            all += m;
-            if (in_order)
-                from = (float)((double)from + m);
-            else if (all > (double)from)
-                return false;
+            m = 0.0;
+            if (!sampi_rise(e, it.n, from, &m, &w)) return false;
         }
+        all += m;
+        if (in_order)
+            from = (float)((double)from + m);
+        else if (all > (double)from)
+            return false;
+    }
     *sum = in_order ? from : (float)((double)from + all);
     return in_order || sampi_stays_near(from, all, all);
 }
@@ -13418,19 +13425,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     if (row->divided) return SAMPI_DECLINED;
     if (row->n < 2) return SAMP_OK;
     for (int pass = 0; pass < 2; pass++) {
-        for (sampi_start(&it, row); sampi_next_piece(&it);)
-            for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
-                n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                const float *unmasked = it.x + at;
-                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
-                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
-                    unmasked = x;
-                }
-                if (pass)
-                    squares = sampi_llama_squares(unmasked, n, mean, squares);
-                else
-                    sum = sampi_add(unmasked, n, sum), count += (float)n;
-            }
+        for (sampi_start(&it, row); sampi_next_tile(&it);) {
+            size_t n = row->k->count(it.x, it.n, -FLT_MAX);
+            bool is_full = n == it.n;
+            if (!is_full) (void)row->k->collect(it.x, NULL, 0, it.n, -FLT_MAX, INFINITY, x, id);
+            if (pass)
+                squares = sampi_llama_squares(is_full ? it.x : x, n, mean, squares);
+            else
+                sum = sampi_add(is_full ? it.x : x, n, sum), count += (float)n;
+        }
         mean = sum / count;
     }
     float sigma = (float)sqrt((double)(squares / count));
@@ -13491,22 +13494,19 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
-    size_t t = 0, at = 0, n;
+    size_t t = 0, at = 0;
     sampi_pieces it;
     if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
-        for (at = 0; at < it.n; at += SAMPI_TILE, t++) {
-            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            row->k->sweep(it.x + at, n, r, max, &tile[t], &d);
-            z += tile[t];
-            s += d;
-        }
+    for (sampi_start(&it, row); sampi_next_tile(&it); t++) {
+        row->k->sweep(it.x, it.n, r, max, &tile[t], &d);
+        z += tile[t];
+        s += d;
+    }
     double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
     for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
-    sampi_piece_at(&it, t * SAMPI_TILE);
-    n = it.n < SAMPI_TILE ? it.n : SAMPI_TILE;
-    (void)row->expf(it.x, n, row->divided ? row->r : 1.0f, max, e);
-    for (at = 0; at < n && run < want; at++) before = run, run += (double)e[at];
+    sampi_tile_at(&it, t * SAMPI_TILE);
+    (void)row->expf(it.x, it.n, row->divided ? row->r : 1.0f, max, e);
+    for (; at < it.n && run < want; at++) before = run, run += (double)e[at];
     *i = t * SAMPI_TILE + at - 1;
     return at > 0 && before < want - off && run >= want + off;
 }
@@ -13945,65 +13945,59 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
-                                              size_t *next)
+/* The next tile of the logits of the candidates that are left, masked ones included. */
+static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
-    const sampi_row *row = &view->row;
-    if (sampi_is_compact(row) && !sampi_is_sparse(view)) return row->x + at;
-    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
+    const sampi_row *row = it->row;
+    const size_t n = view->cur->size;
+    if (!sampi_is_sparse(view)) return sampi_next_logits(it);
+    it->at += it->n;
+    it->n = n - it->at < SAMPI_TILE ? n - it->at : SAMPI_TILE;
+    it->x = it->buf;
     for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
-    for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
-        it->buf[(size_t)row->id[*next] - at] = row->x[*next];
-    return it->buf;
+    for (; it->passed < row->n && (size_t)row->id[it->passed] < it->at + it->n; it->passed++)
+        it->buf[(size_t)row->id[it->passed] - it->at] = row->x[it->passed];
+    return it->n > 0;
 }
 
-/* The sum of the weights of the n candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
+/* The sum of the weights of the candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
    nearly all are left; else NULL. */
-static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, float max, double **e_out)
+static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
     double *e = (double *)(void *)row->work->w;
     bool is_free = (const void *)row->x != row->work->w;
     sampi_pieces it;
     uint64_t z = 0;
-    size_t next = 0;
     *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
-    sampi_start(&it, row);
-    for (size_t at = 0, len; at < n; at += len) {
-        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        z += row->k->weights(sampi_view_tile(view, &it, at, len, &next), len, max, NULL, e + at);
-    }
+    for (sampi_start(&it, row); sampi_next_logits(&it);) z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
     return z;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
+/* The candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
    e: what sampi_view_exps made of them, or NULL. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums, const double *e)
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
-    size_t next = 0;
+    size_t before = 0;
     bool is_sparse = sampi_is_sparse(view);
-    sampi_start(&it, row);
-    for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
-    for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
-        const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (is_sparse && next == before)
+    for (size_t i = 0; view->drops && i < row->n; i++) d[i] = d[row->id[i]];
+    for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
+        if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
         else if (sums) {
-            if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
-            row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
+            if (!e) (void)row->k->weights(it.x, it.n, sums->max, NULL, own);
+            row->k->probs(it.x, e ? e + it.at : own, it.n, sums->max, (double)sums->z, p);
         }
         if (sampi_sum_for_p(row) > 0.0)
-            row->k->put(d + at, len, l, row->work->logits + at, sampi_sum_for_p(row));
+            row->k->put(d + it.at, it.n, it.x, row->work->logits + it.at, sampi_sum_for_p(row));
         else
-            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
+            row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
     }
 }
 
@@ -14025,11 +14019,11 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     }
     if (sums && index >= 0) {
         sums->max = sampi_row_max(row);
-        sums->z = sampi_view_exps(view, n, sums->max, &e);
+        sums->z = sampi_view_exps(view, sums->max, &e);
     }
     if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
-        sampi_write_view(view, n, sums, e);
+        sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;
@@ -14205,18 +14199,14 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     sampi_row *row = &view->row;
     double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0;
+    size_t n = view->cur->size;
     sampi_pieces it;
     if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
-    sampi_start(&it, row);
-    for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (row->k->count(l, len, -FLT_MAX))
-            (void)row->expf(l, len, 1.0f, max, e + at);
+    for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
+        if (row->k->count(it.x, it.n, -FLT_MAX))
+            (void)row->expf(it.x, it.n, 1.0f, max, e + it.at);
         else
-            memset(e + at, 0, len * sizeof *e); /* all masked */
-    }
+            memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
     row->sum = sampi_llama_sum_tiles(e, n, tile);
     row->token = sampi_llama_reach(e, tile, n, u * row->sum);
 }

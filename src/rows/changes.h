@@ -22,11 +22,7 @@ static void sampi_flatten(sampi_row *row)
 {
     float *x = row->work->own;
     sampi_pieces it;
-    sampi_start(&it, row);
-    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
-    }
+    for (sampi_start(&it, row); sampi_next_logits(&it);) memmove(x + it.at, it.x, it.n * sizeof *x);
     sampi_set_tokens(row, x, NULL, row->n);
     row->is_own = true;
     (void)sampi_scan(row);

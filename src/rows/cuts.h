@@ -286,11 +286,9 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
     bool is_part = !range->is_exact && sampi_is_compact(&head);
     head.floor = -FLT_MAX;
-    sampi_start(&it, &head);
-    for (size_t at = 0, n; at < head.n; at += n) {
-        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
-        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w, NULL);
-        sum += sampi_squares(w, n);
+    for (sampi_start(&it, &head); sampi_next_logits(&it);) {
+        head.k->weights(it.x, it.n, range->max, w, NULL);
+        sum += sampi_squares(w, it.n);
     }
     range->s_lo = (double)sum;
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);

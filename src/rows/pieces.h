@@ -6,18 +6,20 @@
      sampi_pieces it;
      for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
    Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
-   a multiple of SAMPI_TILE. A piece holds until the next one. */
+   a multiple of SAMPI_TILE. A piece holds until the next one. Two more walks by this record: sampi_next_tile, where a
+   piece has to be one tile, and sampi_next_logits, where elements will not do. */
 typedef struct sampi_pieces {
     const sampi_row *row;
     size_t at, n;
     const float *x;
+    size_t passed; /* of a row spread over an array (run/writing.h): the tokens that have been put there */
     float buf[SAMPI_TILE];
 } sampi_pieces;
 
 static void sampi_start(sampi_pieces *it, const sampi_row *row)
 {
     it->row = row;
-    it->at = it->n = 0;
+    it->at = it->n = it->passed = 0;
 }
 
 /* The piece that begins with the tile at `at`. */
@@ -48,18 +50,36 @@ static bool sampi_next_piece(sampi_pieces *it)
     return true;
 }
 
-/* The logits of a dense row's tile at `at`, those below its floor masked: as they lie there, or in it->buf. */
-static SAMPI_HOT const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+/* The tile at `at`, alone; the next tile, false behind the last one. */
+static void sampi_tile_at(sampi_pieces *it, size_t at)
+{
+    sampi_piece_at(it, at);
+    if (it->n > SAMPI_TILE) it->n = SAMPI_TILE;
+}
+
+static bool sampi_next_tile(sampi_pieces *it)
+{
+    size_t at = it->at + it->n;
+    if (at >= it->row->n) return false;
+    sampi_tile_at(it, at);
+    return true;
+}
+
+/* The next tile, logits in place of elements, those below the floor masked. */
+static SAMPI_HOT bool sampi_next_logits(sampi_pieces *it)
 {
     const sampi_row *row = it->row;
-    sampi_piece_at(it, at);
-    if (row->floor > -FLT_MAX) {
-        for (size_t i = 0; i < len; i++) it->buf[i] = it->x[i] < row->floor ? -INFINITY : it->x[i];
+    if (!sampi_next_tile(it)) return false;
+    const float floor = row->floor, *x = it->x;
+    const size_t n = it->n;
+    if (floor > -FLT_MAX) {
+        for (size_t i = 0; i < n; i++) it->buf[i] = x[i] < floor ? -INFINITY : x[i];
         it->x = it->buf;
     }
-    if (row->r == 1.0f) return it->x;
-    row->k->scale(it->x, len, row->r, sampi_is_divided(row), it->buf);
-    return it->buf;
+    if (row->r == 1.0f) return true;
+    row->k->scale(it->x, n, row->r, sampi_is_divided(row), it->buf);
+    it->x = it->buf;
+    return true;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -80,13 +100,13 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_piece(&it);) {
-        for (size_t i = 0; i < it.n; i++) {
-            samp_token_data *d = &cur.data[it.at + i];
-            d->id = sampi_id_at(row, it.at + i);
-            float l = row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i]);
-            d->logit = it.x[i] >= row->floor ? l + 0.0f : -INFINITY; /* -0 becomes +0 */
-            d->p = 0.0f;
+    for (sampi_start(&it, row); sampi_next_logits(&it);) {
+        samp_token_data *d = cur.data + it.at;
+        const float *l = it.x;
+        for (size_t i = 0, n = it.n; i < n; i++) {
+            d[i].id = sampi_id_at(row, it.at + i);
+            d[i].logit = l[i] + 0.0f; /* -0 becomes +0 */
+            d[i].p = 0.0f;
         }
     }
     return cur;

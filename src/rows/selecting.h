@@ -38,13 +38,12 @@ static void sampi_race_tile(sampi_race *race, sampi_pieces *it, size_t t, uint64
     const double most = race->time * (double)sum * 70368744177664.0 * (1.0 + 1.0 / 549755813888.0); /* 2^46 */
     int32_t hit[SAMPI_TILE], room[SAMPI_TILE];
     const int32_t *id = sampi_is_compact(row) ? row->id + t * SAMPI_TILE : NULL;
-    sampi_piece_at(it, t * SAMPI_TILE);
-    const size_t n = it->n < SAMPI_TILE ? it->n : SAMPI_TILE;
+    sampi_tile_at(it, t * SAMPI_TILE);
     if (row->array) { /* its view has indices for ids */
-        for (size_t i = 0; i < n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
+        for (size_t i = 0; i < it->n; i++) room[i] = row->array->data[sampi_id_at(row, it->at + i)].id;
         id = room;
     }
-    size_t hits = row->k->race(counter, key, id, (int32_t)it->at, n,
+    size_t hits = row->k->race(counter, key, id, (int32_t)it->at, it->n,
                                most < 4294967295.0 ? (uint32_t)most : UINT32_MAX, hit);
     for (size_t k = 0; k < hits; k++) {
         size_t i = (size_t)hit[k];
@@ -89,7 +88,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
         uint64_t left = sampi_mulhi(random[0], total), q;
         size_t t = 0, i = 0;
         while (tile[t] <= left) left -= tile[t++];
-        sampi_piece_at(&it, t * SAMPI_TILE);
+        sampi_tile_at(&it, t * SAMPI_TILE);
         for (;; i++) {
             q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
             if (q > left) break;
@@ -108,16 +107,16 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
     double *e = (double *)(void *)row->work->w, z = (double)row->k->weights(row->x, row->n, row->top, NULL, e);
     float *l = (float *)(void *)e, aim = sampi_adaptive_p_aim(s);
-    for (size_t at = 0, n; at < row->n; at += n) { /* while a tile is near */
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        row->k->probs(row->x + at, e + at, n, row->top, z, l + at);
-        row->k->adapt(l + at, n, 1.0f, aim);
-        bool is_full = row->k->count(row->x + at, n, -FLT_MAX) == n;
-        for (size_t i = at; i < at + n && !is_full; i++)
-            if (sampi_masked(row->x[i])) l[i] = -INFINITY;
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_tile(&it);) { /* while a tile is near */
+        float *to = l + it.at;
+        row->k->probs(it.x, e + it.at, it.n, row->top, z, to);
+        row->k->adapt(to, it.n, 1.0f, aim);
+        bool is_full = row->k->count(it.x, it.n, -FLT_MAX) == it.n;
+        for (size_t i = 0; i < it.n && !is_full; i++)
+            if (sampi_masked(it.x[i])) to[i] = -INFINITY;
     }
-    sampi_row adapted =
-        *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
+    sampi_row adapted = *row; /* its scan overwrites the lines of a dense row, which nobody asks for any more */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);

@@ -61,18 +61,14 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     sampi_row *row = &view->row;
     double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0;
+    size_t n = view->cur->size;
     sampi_pieces it;
     if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
-    sampi_start(&it, row);
-    for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (row->k->count(l, len, -FLT_MAX))
-            (void)row->expf(l, len, 1.0f, max, e + at);
+    for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
+        if (row->k->count(it.x, it.n, -FLT_MAX))
+            (void)row->expf(it.x, it.n, 1.0f, max, e + it.at);
         else
-            memset(e + at, 0, len * sizeof *e); /* all masked */
-    }
+            memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
     row->sum = sampi_llama_sum_tiles(e, n, tile);
     row->token = sampi_llama_reach(e, tile, n, u * row->sum);
 }

@@ -33,65 +33,59 @@ static bool sampi_is_sparse(const sampi_view *view)
     return !view->drops && sampi_is_compact(&view->row) && view->row.n < view->cur->size;
 }
 
-/* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
-                                              size_t *next)
+/* The next tile of the logits of the candidates that are left, masked ones included. */
+static SAMPI_HOT bool sampi_next_candidates(const sampi_view *view, sampi_pieces *it)
 {
-    const sampi_row *row = &view->row;
-    if (sampi_is_compact(row) && !sampi_is_sparse(view)) return row->x + at;
-    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
+    const sampi_row *row = it->row;
+    const size_t n = view->cur->size;
+    if (!sampi_is_sparse(view)) return sampi_next_logits(it);
+    it->at += it->n;
+    it->n = n - it->at < SAMPI_TILE ? n - it->at : SAMPI_TILE;
+    it->x = it->buf;
     for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
-    for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
-        it->buf[(size_t)row->id[*next] - at] = row->x[*next];
-    return it->buf;
+    for (; it->passed < row->n && (size_t)row->id[it->passed] < it->at + it->n; it->passed++)
+        it->buf[(size_t)row->id[it->passed] - it->at] = row->x[it->passed];
+    return it->n > 0;
 }
 
-/* The sum of the weights of the n candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
+/* The sum of the weights of the candidates that are left. *e = e^(l - max) of each, where w is, if it is free and
    nearly all are left; else NULL. */
-static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, size_t n, float max, double **e_out)
+static SAMPI_COLD uint64_t sampi_view_exps(const sampi_view *view, float max, double **e_out)
 {
     const sampi_row *row = &view->row;
     double *e = (double *)(void *)row->work->w;
     bool is_free = (const void *)row->x != row->work->w;
     sampi_pieces it;
     uint64_t z = 0;
-    size_t next = 0;
     *e_out = is_free && !sampi_is_sparse(view) ? e : NULL;
     if (!*e_out) return sampi_row_sums(row, max, row->floor, false).above;
-    sampi_start(&it, row);
-    for (size_t at = 0, len; at < n; at += len) {
-        len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        z += row->k->weights(sampi_view_tile(view, &it, at, len, &next), len, max, NULL, e + at);
-    }
+    for (sampi_start(&it, row); sampi_next_logits(&it);) z += row->k->weights(it.x, it.n, max, NULL, e + it.at);
     return z;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
+/* The candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was.
    e: what sampi_view_exps made of them, or NULL. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums, const double *e)
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, const sampi_sums *sums, const double *e)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     double own[SAMPI_TILE + 16];
     sampi_pieces it;
-    size_t next = 0;
+    size_t before = 0;
     bool is_sparse = sampi_is_sparse(view);
-    sampi_start(&it, row);
-    for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
-    for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
-        const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (is_sparse && next == before)
+    for (size_t i = 0; view->drops && i < row->n; i++) d[i] = d[row->id[i]];
+    for (sampi_start(&it, row); sampi_next_candidates(view, &it); before = it.passed) {
+        if (is_sparse && it.passed == before)
             memset(p, 0, sizeof p); /* all masked */
         else if (sums) {
-            if (!e) (void)row->k->weights(l, len, sums->max, NULL, own);
-            row->k->probs(l, e ? e + at : own, len, sums->max, (double)sums->z, p);
+            if (!e) (void)row->k->weights(it.x, it.n, sums->max, NULL, own);
+            row->k->probs(it.x, e ? e + it.at : own, it.n, sums->max, (double)sums->z, p);
         }
         if (sampi_sum_for_p(row) > 0.0)
-            row->k->put(d + at, len, l, row->work->logits + at, sampi_sum_for_p(row));
+            row->k->put(d + it.at, it.n, it.x, row->work->logits + it.at, sampi_sum_for_p(row));
         else
-            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
+            row->k->put(d + it.at, it.n, it.x, sums ? p : NULL, 1.0);
     }
 }
 
@@ -113,11 +107,11 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, sampi_sums *sums, samp
     }
     if (sums && index >= 0) {
         sums->max = sampi_row_max(row);
-        sums->z = sampi_view_exps(view, n, sums->max, &e);
+        sums->z = sampi_view_exps(view, sums->max, &e);
     }
     if (view->drops || sums || sampi_sum_for_p(row) > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
         (row->dtype != SAMPI_CANDIDATE && row->x != row->work->own))
-        sampi_write_view(view, n, sums, e);
+        sampi_write_view(view, sums, e);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
     cur->size = n;

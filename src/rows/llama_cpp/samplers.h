@@ -94,19 +94,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     if (row->divided) return SAMPI_DECLINED;
     if (row->n < 2) return SAMP_OK;
     for (int pass = 0; pass < 2; pass++) {
-        for (sampi_start(&it, row); sampi_next_piece(&it);)
-            for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
-                n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                const float *unmasked = it.x + at;
-                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
-                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
-                    unmasked = x;
-                }
-                if (pass)
-                    squares = sampi_llama_squares(unmasked, n, mean, squares);
-                else
-                    sum = sampi_add(unmasked, n, sum), count += (float)n;
-            }
+        for (sampi_start(&it, row); sampi_next_tile(&it);) {
+            size_t n = row->k->count(it.x, it.n, -FLT_MAX);
+            bool is_full = n == it.n;
+            if (!is_full) (void)row->k->collect(it.x, NULL, 0, it.n, -FLT_MAX, INFINITY, x, id);
+            if (pass)
+                squares = sampi_llama_squares(is_full ? it.x : x, n, mean, squares);
+            else
+                sum = sampi_add(is_full ? it.x : x, n, sum), count += (float)n;
+        }
         mean = sum / count;
     }
     float sigma = (float)sqrt((double)(squares / count));
@@ -167,22 +163,19 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
-    size_t t = 0, at = 0, n;
+    size_t t = 0, at = 0;
     sampi_pieces it;
     if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
-        for (at = 0; at < it.n; at += SAMPI_TILE, t++) {
-            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            row->k->sweep(it.x + at, n, r, max, &tile[t], &d);
-            z += tile[t];
-            s += d;
-        }
+    for (sampi_start(&it, row); sampi_next_tile(&it); t++) {
+        row->k->sweep(it.x, it.n, r, max, &tile[t], &d);
+        z += tile[t];
+        s += d;
+    }
     double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
     for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
-    sampi_piece_at(&it, t * SAMPI_TILE);
-    n = it.n < SAMPI_TILE ? it.n : SAMPI_TILE;
-    (void)row->expf(it.x, n, row->divided ? row->r : 1.0f, max, e);
-    for (at = 0; at < n && run < want; at++) before = run, run += (double)e[at];
+    sampi_tile_at(&it, t * SAMPI_TILE);
+    (void)row->expf(it.x, it.n, row->divided ? row->r : 1.0f, max, e);
+    for (; at < it.n && run < want; at++) before = run, run += (double)e[at];
     *i = t * SAMPI_TILE + at - 1;
     return at > 0 && before < want - off && run >= want + off;
 }

@@ -173,12 +173,8 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
     float *e = row->work->logits;
     sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_piece(&it);)
-        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
-            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
-            sum += *tile;
-        }
+    for (sampi_start(&it, part); sampi_next_tile(&it); sum += *tile++)
+        *tile = row->expf(it.x, it.n, part->divided ? part->r : 1.0f, max, e + it.at);
     return sum;
 }
 
@@ -205,26 +201,24 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     float e[SAMPI_TILE + 32], from = *sum;
     double all = 0.0;
     sampi_pieces it;
-    for (sampi_start(&it, part); sampi_next_piece(&it);)
-        for (size_t at = 0, n; at < it.n; at += n) {
-            double m = 0.0, w = 0.0;
-            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
-            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
-                sampi_llama_terms(part, it.x + at, n, c, e);
-                if (in_order) {
-                    from = sampi_add(e, n, from);
-                    continue;
-                }
-                m = 0.0;
-                if (!sampi_rise(e, n, from, &m, &w)) return false;
+    for (sampi_start(&it, part); sampi_next_tile(&it);) {
+        double m = 0.0, w = 0.0;
+        bool sure = from > 1e-3f && !part->divided && k->climb(it.x, it.n, c, from, &m) == 0;
+        if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+            sampi_llama_terms(part, it.x, it.n, c, e);
+            if (in_order) {
+                from = sampi_add(e, it.n, from);
+                continue;
             }
-            all += m;
-            if (in_order)
-                from = (float)((double)from + m);
-            else if (all > (double)from)
-                return false;
+            m = 0.0;
+            if (!sampi_rise(e, it.n, from, &m, &w)) return false;
         }
+        all += m;
+        if (in_order)
+            from = (float)((double)from + m);
+        else if (all > (double)from)
+            return false;
+    }
     *sum = in_order ? from : (float)((double)from + all);
     return in_order || sampi_stays_near(from, all, all);
 }
