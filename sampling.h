@@ -229,33 +229,33 @@
     4973 core/table.h                    13800 rows/llama_cpp/step.h           27460 shards/bytes.h
     5152 core/windows.h                  13829 run/apply.h                     27558 shards/merging.h
     5244 constraints/record.h            13912 run/writing.h                   27836 shards/row.h
-    5281 rows/work.h                     14036 run/arrays.h                    27953 shards/answers.h
-    5307 life/past.h                     14138 run/arrays_llama_cpp.h          28505 shards/logprobs.h
-    5367 core/record.h                   14336 run/walk.h                      28643 shards/told.h
-    5482 core/fields.h                   14437 run/finish.h                    28782 shards/steps.h
-    5563 core/owners.h                   14467 run/draw_llama_cpp.h            28987 shards/prefix.h
-    5611 core/mt19937.h                  14543 run/draw.h                      29547 shards/cuts.h
-    5668 core/no_mt19937.h               14626 run/sample.h                    29768 shards/draws.h
-    5701 core/making.h                   14742 run/verify.h                    29914 shards/way.h
-    5834 core/streams.h                  14832 run/batch.h                     30050 shards/memory.h
-    5872 life/state_fields.h             14984 life/state.h                    30127 shards/batch.h
-    5972 samplers/llama_cpp.h            15156 operator/weights.h              30561 drafts/head.h
-    6060 samplers/logit_bias.h           15244 operator/search.h               30609 drafts/block.h
-    6161 samplers/patch.h                15383 operator/run.h                  30799 drafts/tree.h
-    6211 samplers/penalties.h            15552 kv/cells.h                      30933 drafts/relaxed.h
-    6361 samplers/dry.h                  15589 kv/making.h                     31016 constraints/automaton.h
-    6818 samplers/cut.h                  15815 kv/slot.h                       31106 constraints/making.h
-    6841 samplers/top_n_sigma.h          15954 kv/sequences.h                  31322 constraints/sampler.h
-    6942 samplers/top_k.h                16089 kv/data.h                       31415 constraints/constructors.h
-    6998 samplers/tail_free.h            16213 kv/update.h                     31681 constraints/accepting.h
-    7116 samplers/typical.h              16339 kv/state.h                      31923 constraints/drawing.h
-    7190 samplers/top_p.h                16551 llama_cpp/functions.h           32109 constraints/told.h
-    7232 samplers/min_p.h                16621 llama_cpp/object.h              32170 constraints/kind.h
-    7273 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32214 constraints/top_p_decay.h
-    7407 samplers/top_h.h                16752 text/reading.h                  32298 constraints/accessors.h
-    7460 samplers/min_k.h                16862 text/strings.h                  32337 core/kinds.h
-    7516 samplers/xtc.h                  16962 text/values.h                   32380 base/restore.h
-    7598 samplers/infill.h               17117 text/documents.h                32394 api/license.h
+    5281 rows/work.h                     14036 run/arrays.h                    27994 shards/answers.h
+    5307 life/past.h                     14138 run/arrays_llama_cpp.h          28548 shards/logprobs.h
+    5367 core/record.h                   14336 run/walk.h                      28686 shards/told.h
+    5482 core/fields.h                   14437 run/finish.h                    28825 shards/steps.h
+    5563 core/owners.h                   14467 run/draw_llama_cpp.h            29037 shards/prefix.h
+    5611 core/mt19937.h                  14543 run/draw.h                      29591 shards/cuts.h
+    5668 core/no_mt19937.h               14626 run/sample.h                    29805 shards/draws.h
+    5701 core/making.h                   14742 run/verify.h                    29961 shards/way.h
+    5834 core/streams.h                  14832 run/batch.h                     30075 shards/memory.h
+    5872 life/state_fields.h             14984 life/state.h                    30159 shards/batch.h
+    5972 samplers/llama_cpp.h            15156 operator/weights.h              30586 drafts/head.h
+    6060 samplers/logit_bias.h           15244 operator/search.h               30634 drafts/block.h
+    6161 samplers/patch.h                15383 operator/run.h                  30824 drafts/tree.h
+    6211 samplers/penalties.h            15552 kv/cells.h                      30958 drafts/relaxed.h
+    6361 samplers/dry.h                  15589 kv/making.h                     31041 constraints/automaton.h
+    6818 samplers/cut.h                  15815 kv/slot.h                       31131 constraints/making.h
+    6841 samplers/top_n_sigma.h          15954 kv/sequences.h                  31347 constraints/sampler.h
+    6942 samplers/top_k.h                16089 kv/data.h                       31440 constraints/constructors.h
+    6998 samplers/tail_free.h            16213 kv/update.h                     31706 constraints/accepting.h
+    7116 samplers/typical.h              16339 kv/state.h                      31948 constraints/drawing.h
+    7190 samplers/top_p.h                16551 llama_cpp/functions.h           32134 constraints/told.h
+    7232 samplers/min_p.h                16621 llama_cpp/object.h              32195 constraints/kind.h
+    7273 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32239 constraints/top_p_decay.h
+    7407 samplers/top_h.h                16752 text/reading.h                  32323 constraints/accessors.h
+    7460 samplers/min_k.h                16862 text/strings.h                  32362 core/kinds.h
+    7516 samplers/xtc.h                  16962 text/values.h                   32405 base/restore.h
+    7598 samplers/infill.h               17117 text/documents.h                32419 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -989,7 +989,7 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
      Source   Fan et al. 2018.
    samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit. In samp_params
    top_k_ties = 1.
-     MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
+     MT19937  llama.cpp has none: the same cut.   Sharded  all tokens are listed.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 /* The k largest logits, and all that equal the last of them. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);
@@ -1659,8 +1659,8 @@ typedef struct samp_ranks {
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
-              of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
-              allreduce n_ranks times 23 KiB a row besides.
+              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
+              top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* NULL is fine. */
@@ -1673,8 +1673,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
               on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first; where
-              more than 256 tokens are left, top_k with ties, top_p with a decay, top_h, min_k and log_softmax.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
               SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
@@ -1690,7 +1689,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p. typical, xtc, min_keep of more than
               256: up to 4 more. Each sum or floor behind a cut of so many takes one more, each nucleus there 2.
               A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 7 bytes for each of n_top.
-              tail_free and infill of more tokens list all: 7 bytes a token, 2,048 a round. */
+              What lists all tokens, where more are left (tail_free, infill, top_k with ties, top_p with a decay, top_h,
+              min_k, log_softmax): 7 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 
@@ -1994,7 +1994,7 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
    p * decay in f32, but at least `lowest`; one of the n tokens `resets`, which end sentences, brings p back for the
    next one. What begins a sentence may be anything, what goes on with it should be true.
      Range    p in (0, 1], 1 = off; decay in (0, 1]; lowest in (0, p]; n = 0: never back. min_keep, ties  as top_p.
-     Leaves   as top_p.   Sharded  SAMP_E_UNSUPPORTED.
+     Leaves   as top_p.   Sharded  all tokens are listed.
      Source   Lee et al. 2022, "Factuality enhanced language models" (factual-nucleus sampling: 0.9, 0.9, 0.3);
               Megatron-LM's top_p_decay and top_p_bound (without a reset); TensorRT-LLM's top_p_reset_ids. */
 SAMP_API samp_sampler *samp_init_top_p_decay(float p, float decay, float lowest, const samp_token *resets, size_t n,
@@ -27881,6 +27881,7 @@ typedef struct sampi_telling {
 
 /* What is asked for and known of a row. All but the slice is the same on every rank. */
 typedef struct sampi_shard_row {
+    samp_shard *shard;
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
@@ -27936,7 +27937,9 @@ struct samp_shard {
     int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
-    sampi_shard_row *row;        /* [rows] */
+    sampi_shard_row *row;              /* [rows] */
+    sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
+    int n_members;
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
@@ -27946,9 +27949,47 @@ struct samp_shard {
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
+/* The member so many places behind the one at work; NULL: there is none. */
+static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
+{
+    return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
+}
+
 /* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
    are listed, and the member is not done. */
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
+
+/* The table of steps: a kind, its step (sampi_shard_...), and of a sampler s: will it want to know the least logit? May
+   it want all tokens listed? What stands in no row is gathered; what only patches or shows has a flag in core/table.h.
+   */
+/* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_SHARD_GUMBEL(X) X(GUMBEL, gumbel, false, false)
+#else
+#define SAMPI_SHARD_GUMBEL(X)
+#endif
+#define SAMPI_SHARD_STEPS(X) \
+    X(TOP_N_SIGMA, sigma, true, false) \
+    X(TOP_K, top_k, s->u.top_k.k > SAMPI_SHARD_ROOM, s->u.top_k.ties) \
+    X(TAIL_FREE, tail_free, false, true) \
+    X(TYPICAL, typical, true, false) \
+    X(TOP_P, top_p, true, false) \
+    X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(XTC, xtc, false, false) \
+    X(TEMP, temp, false, false) \
+    X(TEMP_EXT, temp, false, false) \
+    X(SMOOTHING, smoothing, false, false) \
+    X(GREEDY, greedy, false, false) \
+    X(DIST, dist, false, false) \
+    X(MIROSTAT, mirostat, true, s->u.mirostat.m > SAMPI_SHARD_LIST) \
+    X(MIROSTAT_V2, mirostat_v2, false, false) \
+    X(ADAPTIVE_P, adaptive_p, false, false) \
+    SAMPI_SHARD_GUMBEL(X)
+/* clang-format on */
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: what a slice answers ----
@@ -28076,34 +28117,34 @@ static size_t sampi_between(const sampi_shard_row *row, float low, float high, f
 
 /* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
    */
-static size_t sampi_look_kept(const samp_shard *shard, const sampi_shard_row *row)
+static size_t sampi_look_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
-    return sampi_between(row, low, high, shard->work.x, shard->work.id);
+    return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
 /* What stands at 0, on both sides of what is kept. */
-static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row, sampi_stands stands)
+static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
-    if (!(kept < above)) return sampi_between(row, low, high, shard->work.x, shard->work.id);
-    size_t n = sampi_between(row, low, kept, shard->work.x, shard->work.id);
-    return n + sampi_between(row, above, high, shard->work.x + n, shard->work.id + n);
+    if (!(kept < above)) return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_between(row, low, kept, row->shard->work.x, row->shard->work.id);
+    return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
 /* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
    many there are behind it. */
-static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, size_t want, size_t *all)
+static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-    float *x = shard->work.x;
-    int32_t *id = shard->work.id;
+    float *x = row->shard->work.x;
+    int32_t *id = row->shard->work.id;
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
     sampi_row look = row->row; /* dense for now, for the maxima of its lines */
-    look.work = &shard->work;
+    look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
     sampi_gather_first(&look, want + row->n_list);
@@ -28119,29 +28160,23 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
     return m;
 }
 
-/* Will one of these want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for
-   an end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
-static bool sampi_wants_least(sampi_sampler *const *member, int n)
+/* Will a member want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an
+   end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+static bool sampi_wants_least(const sampi_shard_row *row)
 {
-    for (int i = 0; i < n; i++) {
-        const sampi_sampler *s = member[i];
+    const sampi_sampler *s;
+    bool wants = false;
+    for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         switch (s->kind) {
-            case SAMPI_TOP_N_SIGMA:
-            case SAMPI_TYPICAL:
-            case SAMPI_TOP_P:
-            case SAMPI_MIROSTAT: return true;
-            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
-            case SAMPI_MIN_P:
-            case SAMPI_TOP_A:
-            case SAMPI_P_LESS:
-            case SAMPI_EPSILON:
-            case SAMPI_ETA:
-                if (s->u.cut.min_keep > SAMPI_SHARD_LIST) return true;
-                break;
+#define SAMPI_SHARD_LEAST(id, step, least, all)                                                                      \
+    case SAMPI_##id: wants = least; break;
+            SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
+#undef SAMPI_SHARD_LEAST
             default: break;
         }
+        if (s->kind == SAMPI_TOP_K) break;
     }
-    return false;
+    return wants;
 }
 
 /* The smallest of the slice; INFINITY: it has none. */
@@ -28170,13 +28205,13 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
 /* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
    the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
    beginning, and with nothing behind it all that is left. Returns how many are behind. */
-static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
+    size_t behind, n = sampi_look_behind(row, p->room, &behind);
     sampi_row look = row->row;
-    look.work = &shard->work;
-    sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
+    look.work = &row->shard->work;
+    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -28192,33 +28227,35 @@ static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sam
     return behind;
 }
 
-static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tells_least, sampi_parcel *p)
+static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t behind = sampi_put_first(shard, row, p);
-    tells_least = tells_least && behind && !(row->has & SAMPI_HAS_LEAST);
+    size_t behind = sampi_put_first(row, p);
+    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_wants_least(row);
     sampi_wire_put(p->fields, behind, 8);
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will one of these want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
-static bool sampi_wants_squares(sampi_sampler *const *member, int n)
+/* Will a member want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+static bool sampi_wants_squares(const sampi_shard_row *row)
 {
-    while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
-    return n > 0;
+    const sampi_sampler *s;
+    for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
+        if (s->kind == SAMPI_P_LESS) return true;
+    return false;
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
    the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
    share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
-static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
+static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->seeks || row->ahead > -INFINITY;
-    size_t n_all = row->seeks ? sampi_look_kept(shard, row)
-                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+    const bool is_ahead = row->seeks || row->ahead > -INFINITY, with_squares = sampi_wants_squares(row);
+    size_t n_all = row->seeks ? sampi_look_kept(row)
+                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
                               : row->row.n;
-    const float *x = is_ahead ? shard->work.x : row->row.x;
+    const float *x = is_ahead ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -28269,12 +28306,12 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
 /* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
    known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
    has the end, and of what lies before it the mass and the number are known. */
-static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
-    const float *x = row->end.level ? shard->work.x : row->row.x;
+    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_stands_by_bucket) : row->row.n;
+    const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, row->max, w, NULL);
@@ -28300,17 +28337,18 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
    so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
    first ones. Then: those up to the end, if it is among them. */
-static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
     low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
-    size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
+    size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
+           room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
-        d[i].id = shard->work.id[i];
-        d[i].logit = shard->work.x[i] + 0.0f;
+        d[i].id = row->shard->work.id[i];
+        d[i].logit = row->shard->work.x[i] + 0.0f;
         d[i].p = 0.0f;
     }
     sampi_sort_part(&end.order, d, n, room, 64);
@@ -28321,22 +28359,22 @@ static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *ro
 /* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
    merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
    the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
-static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_stands_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
-        d[n].logit = shard->work.x[i];
+        d[n].logit = row->shard->work.x[i];
         n += !end->is_after || sampi_before(&end->order, &end->after, &d[n]);
     }
     sampi_sort_part(&end->order, d, n, n, 64);
     for (size_t i = 0; i < n && runs < p->room; runs++) {
         size_t from = i;
         while (i < n && d[i].logit == d[from].logit) i++;
-        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 3);
+        sampi_wire_put(sampi_parcel_entry(p, runs), row->shard->first, 3);
         sampi_wire_put_float(sampi_parcel_entry(p, runs) + 3, d[from].logit + 0.0f);
         sampi_wire_put(sampi_parcel_entry(p, runs) + 7, i - from, 3);
     }
@@ -28353,11 +28391,19 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
     return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
 }
 
-/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
-static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
+/* x [n] through the temperatures up to the drawer, which was asked for ahead. */
+static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
-    float *l = shard->work.x, aim = sampi_adaptive_p_aim(s);
-    double *e = (double *)(void *)shard->work.w;
+    for (int i = row->at + 1; i < row->drawer && n; i++)
+        sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
+}
+
+/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+static const float *sampi_draw_logits(const sampi_shard_row *row)
+{
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
+    double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
     if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
@@ -28368,38 +28414,36 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
 
 /* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
    of ours may say less. */
-static bool sampi_draw_is_sound(const samp_shard *shard, const sampi_shard_row *row, const float *l, size_t n)
+static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
-    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) <= row->draw_max;
+    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
 /* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
    drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
    which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
    of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
-static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
-                                        sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
-    float *kept = shard->work.x;
+    float *kept = row->shard->work.x;
     const float *x = kept;
     uint64_t q = 0;
     size_t n = row->row.n;
     if (row->seeks || row->ahead > -INFINITY) {
-        n = row->seeks ? sampi_look_kept(shard, row)
-                       : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
-        for (int i = row->at + 1; i < row->drawer && n; i++)
-            k->scale(kept, n, 1.0f / member[i]->u.temp.t, false, kept);
+        n = row->seeks ? sampi_look_kept(row)
+                       : sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id);
+        sampi_scale_for_drawer(row, kept, n);
     } else {
-        x = sampi_draw_logits(shard, row, member[row->at]);
+        x = sampi_draw_logits(row);
     }
-    if (sampi_draw_is_sound(shard, row, x, n)) {
-        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, shard->work.sum);
-        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
+    if (sampi_draw_is_sound(row, x, n)) {
+        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
+        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
-    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 3);
+    sampi_wire_put(sampi_parcel_entry(p, 0), row->shard->first, 3);
     sampi_wire_put(sampi_parcel_entry(p, 0) + 3, q, 8);
     sampi_wire_put(sampi_parcel_entry(p, 0) + 11, sums.z, 8);
     sampi_set_entries(p, 1);
@@ -28407,12 +28451,11 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
 
 /* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
    looked for. Then: what the next weights are relative to. */
-static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                             sampi_parcel *p)
+static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n = row->seeks ? sampi_look_kept(shard, row) : row->row.n;
-    const float *l = row->seeks ? shard->work.x : sampi_draw_logits(shard, row, s);
-    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) : -INFINITY;
+    size_t n = row->seeks ? sampi_look_kept(row) : row->row.n;
+    const float *l = row->seeks ? row->shard->work.x : sampi_draw_logits(row);
+    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
 }
@@ -28420,16 +28463,16 @@ static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row
 /* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
    first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
    attempt. Then: that is sampi_draw's, or all of them have failed. */
-static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                              sampi_parcel *p)
+static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const float *l = sampi_draw_logits(shard, row, s), max = row->draw_max;
-    uint64_t before = 0, mine = 0, random[2], *tile = shard->work.sum;
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    const float *l = sampi_draw_logits(row), max = row->draw_max;
+    uint64_t before = 0, mine = 0, random[2], *tile = row->shard->work.sum;
     sampi_wire_put(p->fields, UINT32_MAX, 4);
-    if (!sampi_draw_is_sound(shard, row, l, row->row.n)) return;
+    if (!sampi_draw_is_sound(row, l, row->row.n)) return;
     row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
     for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
-    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < shard->first ? row->seg[i].q : 0;
+    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < row->shard->first ? row->seg[i].q : 0;
     for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
         sampi_random(s, attempt, random);
         uint64_t left = sampi_mulhi(random[0], row->q), q;
@@ -28469,14 +28512,14 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 
 /* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
    later is the row's. Then: how many xtc would drop, and which one it keeps. */
-static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                               sampi_parcel *p)
+static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
+    const sampi_sampler *s = sampi_row_member(row, 0);
     float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
-    size_t n = sampi_between(row, floor, INFINITY, shard->work.x, shard->work.id);
+    size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
-        samp_token_data d = { shard->work.id[i], shard->work.x[i], 0.0f };
+        samp_token_data d = { row->shard->work.id[i], row->shard->work.x[i], 0.0f };
         if (i == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
     }
     sampi_wire_put(p->fields, n, 8);
@@ -28487,10 +28530,10 @@ static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *r
 /* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
    are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
    token. */
-static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
-    sampi_race race = sampi_race_of(s, row->max);
+    sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
         if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
@@ -28498,7 +28541,7 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
     sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
 #else
-    (void)row, (void)s, (void)p;
+    (void)row, (void)p;
 #endif
 }
 
@@ -28542,39 +28585,39 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
 
 /* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
    which then comes behind all others. */
-static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
-    size_t n = row->wrong ? 0 : shard->length;
+    size_t n = row->wrong ? 0 : row->shard->length;
     told.n_list = 0;
     if (!sampi_is_raw(kind)) return told;
-    const size_t r = shard->from + (size_t)(row - shard->row);
-    if (n) sampi_fetch_given(shard, &shard->slice, r, shard->raw_x, shard->raw_id);
-    sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    const size_t r = row->shard->from + (size_t)(row - row->shard->row);
+    if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
+    sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     return told;
 }
 
 /* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
    the largest is it. Then: the maximum, and the tokens that are told. */
-static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    sampi_shard_row told = sampi_told_row(row, p->kind);
     float l = -INFINITY;
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
     if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, shard->raw_x, shard->raw_id);
-        sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     }
-    (void)sampi_put_first(shard, &told, p);
+    (void)sampi_put_first(&told, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
 /* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
    log-probability and rank, and theirs. */
-static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    const sampi_shard_row told = sampi_told_row(row, p->kind);
     const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
@@ -28587,7 +28630,7 @@ static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_ro
 }
 
 /* Those of `top` [n_top] that were found are in their places, with logits. */
-static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
@@ -28597,19 +28640,19 @@ static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
-        if ((size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= row->shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;
     }
     return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
 }
 
-static bool sampi_take_told_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_told_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
-    return t->z >= SAMPI_ONE && t->before < shard->n_vocab;
+    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
 }
 
 static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)
@@ -28647,14 +28690,14 @@ static int sampi_shard_tell(sampi_shard_row *row)
    */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
-static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
-    if (behind < p->n || behind > shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
+    if (behind < p->n || behind > row->shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-        if ((size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= row->shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
         if ((row->has & SAMPI_ASK_TOP) && d.logit > row->max) return false;
         row->list[row->n_list++] = d;
@@ -28674,7 +28717,7 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
 }
 
 /* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
-static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     if (row->seeks) {
         row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
@@ -28690,17 +28733,17 @@ static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const
     row->sums.s = sampi_wire_get(p->fields + 16, 8);
     row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     row->has |= SAMPI_ASK_SUMS;
-    return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
+    return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
 
 /* In order, and none above the maximum. */
-static bool sampi_take_near(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
     row->near = p;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
-        if ((size_t)d.id >= shard->n_vocab || d.logit > row->max) return false;
+        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
         if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
         last = d;
     }
@@ -28718,7 +28761,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
 }
 
 /* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
-static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
     row->n_seg = p->n;
@@ -28729,28 +28772,28 @@ static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const
         row->z += row->seg[i].z = sampi_wire_get(entry + 11, 8);
     }
     row->has |= SAMPI_ASK_SEGS;
-    return p->n == shard->n_ranks;
+    return p->n == row->shard->n_ranks;
 }
 
 /* A token, at 4 bytes of id and 4 of logit. */
-static bool sampi_take_token(const samp_shard *shard, sampi_shard_row *row, const unsigned char *at)
+static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
     row->token.logit = sampi_wire_float(at + 4);
-    return row->token.id >= 0 && (size_t)row->token.id < shard->n_vocab && sampi_is_number(row->token.logit) &&
+    return row->token.id >= 0 && (size_t)row->token.id < row->shard->n_vocab && sampi_is_number(row->token.logit) &&
            row->token.logit <= row->max;
 }
 
 /* Note what a parcel says; false: no rank would. */
-static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
         case SAMPI_PARCEL_TOP:
             row->end.top = row->draw_max = sampi_wire_float(p->entries);
             row->drawer = row->at;
             return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
-        case SAMPI_PARCEL_LIST: return sampi_take_list(shard, row, p);
-        case SAMPI_PARCEL_SUMS: return sampi_take_sums(shard, row, p);
+        case SAMPI_PARCEL_LIST: return sampi_take_list(row, p);
+        case SAMPI_PARCEL_SUMS: return sampi_take_sums(row, p);
         case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
         case SAMPI_PARCEL_HIST: row->hist = p; return true;
         case SAMPI_PARCEL_RUNS:
@@ -28758,21 +28801,21 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             for (uint32_t i = 0; i < p->n; i++)
                 if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
             return true;
-        case SAMPI_PARCEL_NEAR: return sampi_take_near(shard, row, p);
-        case SAMPI_PARCEL_SEGS: return sampi_take_segs(shard, row, p);
+        case SAMPI_PARCEL_NEAR: return sampi_take_near(row, p);
+        case SAMPI_PARCEL_SEGS: return sampi_take_segs(row, p);
         case SAMPI_PARCEL_DRAW:
             row->drawn = sampi_wire_u32(p->fields);
             row->has |= SAMPI_ASK_DRAW;
-            return row->drawn == UINT32_MAX || sampi_take_token(shard, row, p->fields + 4);
+            return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
         case SAMPI_PARCEL_REACH:
             row->reached = sampi_wire_get(p->fields, 8);
             row->has |= SAMPI_ASK_REACH;
-            return sampi_take_token(shard, row, p->fields + 8);
-        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(shard, row, p->fields + 8);
+            return sampi_take_token(row, p->fields + 8);
+        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(row, p->fields + 8);
         case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: return sampi_take_told(shard, row, p);
+        case SAMPI_PARCEL_LEFT: return sampi_take_told(row, p);
         case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(shard, row, p);
+        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(row, p);
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }
@@ -28852,6 +28895,13 @@ static int sampi_ask_more(sampi_shard_row *row)
     row->ask = 0;
     sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
+}
+
+/* All tokens are listed, for the steps over the array: right for every sampler. */
+static int sampi_shard_gather(sampi_shard_row *row, sampi_sampler *s)
+{
+    (void)s;
+    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_STEP_WAITS : sampi_ask_more(row);
 }
 
 /* Is all that is left of the row in the list? */
@@ -28935,7 +28985,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
 }
 
 /* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
-static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
     if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
@@ -28966,7 +29016,7 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 
 /* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
    Where the cut lies within the list that is all; behind it each slice masks by itself. */
-static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
@@ -29110,10 +29160,10 @@ static double sampi_guess_grid(const sampi_guess *g)
 }
 
 /* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
-static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+static double sampi_next_floor(const sampi_shard_row *row)
 {
-    const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
-    const sampi_kind kind = member[row->at]->kind;
+    const sampi_sampler *next = sampi_row_member(row, 1);
+    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
     if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
     return (double)row->max + sampi_ln(next->u.cut.p);
@@ -29121,16 +29171,16 @@ static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const 
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
    from what maximum, if this is it now? */
-static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member, int n, float max)
+static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
-    int i = row->at;
-    if (member[i]->kind != SAMPI_MIROSTAT) {
-        for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
-        if (i + 1 != n) return false;
-        bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
-        if (!draws && member[i]->kind != SAMPI_DIST) return false;
+    int ahead = 0;
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    if (s->kind != SAMPI_MIROSTAT) {
+        while ((s = sampi_row_member(row, ++ahead)) && sampi_is_plain_temp(s)) max = sampi_times(max, s->u.temp.t);
+        if (!s || sampi_row_member(row, ahead + 1)) return false;
+        if (s->kind != SAMPI_DIST && !(s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f)) return false;
     }
-    row->drawer = i;
+    row->drawer = row->at + ahead;
     row->draw_max = max;
     return true;
 }
@@ -29148,7 +29198,7 @@ static float sampi_kept_max(const sampi_shard_row *row)
 
 /* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
    */
-static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
+static int sampi_ask_runs_of(sampi_shard_row *row, size_t room)
 {
     const float max = sampi_kept_max(row);
     row->end.room = room;
@@ -29159,22 +29209,22 @@ static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member,
     if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
     else
-        row->ask |= sampi_draws_from(row, member, n, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+        row->ask |= sampi_draws_from(row, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
     return SAMPI_STEP_WAITS;
 }
 
 /* Those in the bucket that has the end. */
-static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
     sampi_end_unguessed(&row->end);
-    return sampi_ask_runs_of(row, member, n, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
 }
 
 /* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
    next ones, and has so many tokens there; `before` of the next ones lie before it. */
-static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, int n, const sampi_guess *g, double at,
-                           double tokens, double before, double finer)
+static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
+                           double finer)
 {
     sampi_end *end = &row->end;
     bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
@@ -29187,14 +29237,13 @@ static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, i
     double begin = before - off * finer, behind = before + off * finer + 1.0;
     end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
     end->until = behind < (double)last ? (uint32_t)behind : last;
-    (void)sampi_ask_runs_of(row, member, n, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
+    (void)sampi_ask_runs_of(row, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
     row->ask |= SAMPI_ASK_HIST;
     return SAMPI_STEP_WAITS;
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
-static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
-                           bool is_whole)
+static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
     sampi_end_within(end, 0.0, range, buckets, is_whole);
@@ -29202,17 +29251,17 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     if (range > 0.0) return SAMPI_STEP_WAITS;
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
-    return sampi_ask_runs(row, member, n);
+    return sampi_ask_runs(row);
 }
 
 /* From nothing: of all distances, but for those where hardly anything is to be expected. */
-static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
     double most = (row->end.min_keep > 1 ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE) - mean;
     if (most < mean) most = mean;
     uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
-    return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
+    return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
 /* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
@@ -29226,17 +29275,17 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
    width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
-static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     const double unit = end->scale;
     sampi_guess g;
-    if (!(unit > 0.0)) return sampi_end_anew(row, member, n);
+    if (!(unit > 0.0)) return sampi_end_anew(row);
     sampi_guess_open(&g, row);
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    (void)sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
     end->room_near = sampi_guess_room(&g, at, tokens);
     end->away = from + 2.0 * (double)end->until / end->scale;
     if (end->room_near == 0) return SAMPI_STEP_WAITS;
@@ -29268,7 +29317,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
 }
 
 /* One bucket of those that have been counted has the end. */
-static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     uint64_t mass = end->mass, count = end->count;
@@ -29280,10 +29329,10 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
             count += tokens;
             continue;
         }
-        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row, member, n);
-        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row, member, n);
+        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row);
+        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
-            return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+            return sampi_end_start(row, range, SAMPI_SHARD_FINE, true);
         if (sampi_floor_side(end, next_floor, i) < 0 && next_floor < INFINITY)
             return sampi_floor_cut(row, next_floor);
         int floor_side = sampi_floor_side(end, end->floor, i);
@@ -29296,11 +29345,10 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
-            return sampi_ask_runs(row, member, n);
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
-            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
+            (void)sampi_ask_runs_of(row, SAMPI_SHARD_LIST);
             row->ask |= SAMPI_ASK_HIST;
             return SAMPI_STEP_WAITS;
         }
@@ -29309,8 +29357,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, member, n, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE,
-                               SAMPI_SHARD_FINE);
+        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }
@@ -29325,24 +29372,22 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 
 /* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
    `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
-static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
-                            uint32_t last, uint32_t to, uint64_t keep)
+static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
     const float max = draws ? row->draw_max : row->kept.max;
-    float *x = shard->work.x;
-    uint64_t *w = shard->work.w;
+    float *x = row->shard->work.x;
+    uint64_t *w = row->shard->work.w;
     row->end.mine = 0;
     for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
-    for (int k = row->at + 1; draws && k < row->drawer; k++)
-        sampi_use()->scale(x, to, 1.0f / member[k]->u.temp.t, false, x);
+    if (draws) sampi_scale_for_drawer(row, x, to);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
         const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
         uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
         if (i >= last && n > keep) n = keep;
         if (i >= last) keep -= n;
-        if (i >= last && (size_t)first == shard->first) row->end.mine = n;
+        if (i >= last && (size_t)first == row->shard->first) row->end.mine = n;
         if (draws) {
             uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
             sampi_seg *seg = sampi_seg_of(row, first);
@@ -29372,17 +29417,17 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 
 /* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
    end->population. */
-static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, bool *all)
+static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
-    const uint64_t *weight = shard->work.w;
+    const uint64_t *weight = row->shard->work.w;
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
-        shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        row->shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
         tokens += sampi_run_count(sampi_parcel_entry(p, i));
     }
-    if (p->n) sampi_use()->weights(shard->work.x, p->n, row->max, shard->work.w, NULL);
+    if (p->n) sampi_use()->weights(row->shard->work.x, p->n, row->max, row->shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
@@ -29396,7 +29441,7 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
         end->last.id = 0;
         end->ties = takes;
         if (takes) {
-            sampi_keep_runs(shard, row, member, i, to, takes);
+            sampi_keep_runs(row, i, to, takes);
             return true;
         }
         end->mass += w * count;
@@ -29411,17 +29456,17 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
 }
 
 /* Look among the bucket's values. 0: the end is there. */
-static int sampi_end_in_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     bool all;
-    if (sampi_end_among(shard, row, member, &all)) return 0;
+    if (sampi_end_among(row, &all)) return 0;
     if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
-    return sampi_ask_runs(row, member, n);
+    return sampi_ask_runs(row);
 }
 
 /* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
-static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member)
+static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
     bool all;
@@ -29434,7 +29479,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
         end->population += i < end->since ? 0 : tokens;
     }
     bool is_before = end->mass >= end->want && end->count >= end->min_keep;
-    if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
+    if (!is_before && sampi_end_among(row, &all)) return true;
     *end = before;
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
     row->has_kept = false;
@@ -29486,17 +29531,18 @@ static void sampi_end_cut(sampi_shard_row *row)
 
 /* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
    Then where the first one ends does not matter. 0: it does. */
-static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
-    const double floor = sampi_next_floor(row, member, n);
+    const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
-    return keep > sampi_min_keep(member[row->at + 1]) ? keep : sampi_min_keep(member[row->at + 1]);
+    const size_t min_keep = sampi_min_keep(sampi_row_member(row, 1));
+    return keep > min_keep ? keep : min_keep;
 }
 
 /* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
    listed instead. */
-static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     sampi_guess g;
@@ -29504,7 +29550,7 @@ static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, i
     const double at = sampi_guess_end(&g, end);
     const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     const size_t room = sampi_guess_room(&g, at, tokens);
-    int status = sampi_end_narrow(row, member, n);
+    int status = sampi_end_narrow(row);
     if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
     row->ask = 0;
@@ -29514,11 +29560,10 @@ static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, i
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
-static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
-                      uint64_t want, uint64_t min_keep, double floor)
+static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = sampi_next_keeps(row, member, n); /* asked anew, as the list may have grown */
+    const size_t few = sampi_next_keeps(row); /* asked anew, as the list may have grown */
     if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
         row->seeks = true;
@@ -29528,18 +29573,17 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
         end->order = sampi_order_from(row->max, mean);
-        if (!row->hist) return sampi_end_anew(row, member, n);
-        if (mean > 0.0) return sampi_end_around(row, member, n);
-        if (!(floor < INFINITY)) return sampi_end_first(row, member, n);
+        if (!row->hist) return sampi_end_anew(row);
+        if (mean > 0.0) return sampi_end_around(row);
+        if (!(floor < INFINITY)) return sampi_end_first(row);
     }
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
         end->later = 0;
         return SAMPI_STEP_WAITS;
     }
-    if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
-        return sampi_end_narrow(row, member, n);
-    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
+    if (row->hist && !(row->runs && sampi_end_as_expected(row))) return sampi_end_narrow(row);
+    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
     if (status == 0) sampi_end_cut(row);
     return status;
 }
@@ -29551,11 +29595,10 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
    the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 /* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
-static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_top_k(sampi_shard_row *row, sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
-    if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
+    if (s->u.top_k.ties) return sampi_shard_gather(row, s); /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
         row->ask = 0;
@@ -29564,12 +29607,11 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
     }
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
-    return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
+    return sampi_seek(row, 0.0, 0, k, INFINITY);
 }
 
 /* Z says which mass is wanted. The list has it, or the buckets that came with it say where it is reached. */
-static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_top_p(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
         return SAMPI_STEP_WAITS;
@@ -29577,7 +29619,7 @@ static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
     size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
+    return sampi_seek(row, 0.0, want, min_keep, INFINITY);
 }
 
 /* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
@@ -29608,10 +29650,9 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
 
 /* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
    the last listed one, if that lies below the mean. */
-static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
-                                   size_t min_keep)
+static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
     size_t n = 0;
     if (order->max - (double)last.logit - order->mean < 0.0) return 0;
     memcpy(d, row->list, row->n_list * sizeof *d);
@@ -29621,17 +29662,16 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
 }
 
 /* The same of those that are near the mean, which have come. */
-static size_t sampi_typical_near(samp_shard *shard, sampi_shard_row *row)
+static size_t sampi_typical_near(sampi_shard_row *row)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
 /* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
    but those by logit, which come along, tell where to look. */
-static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                               const sampi_sampler *s)
+static int sampi_shard_typical(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST)) {
         sampi_typical_asks(row, s);
@@ -29641,22 +29681,21 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
-    size_t keep = row->near    ? sampi_typical_near(shard, row)
+    size_t keep = row->near    ? sampi_typical_near(row)
                   : row->seeks ? 0
-                               : sampi_typical_listed(shard, row, &order, want, min_keep);
+                               : sampi_typical_listed(row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
+    return sampi_seek(row, mean, want, min_keep, INFINITY);
 }
 
 /* Keep what reaches the floor, but min_keep tokens at least. LIST is known. */
-static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             double floor, size_t min_keep)
+static int sampi_shard_floor(sampi_shard_row *row, double floor, size_t min_keep)
 {
     const size_t keep = sampi_listed_above(row, floor);
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
-    if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
+    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
     return sampi_floor_cut(row, floor);
 }
 
@@ -29669,34 +29708,32 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
 
 /* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
    if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
-static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_min_p(sampi_shard_row *row, sampi_sampler *s)
 {
     double floor = (double)row->max + sampi_ln(s->u.cut.p);
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= floor) return 0;
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
         if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_STEP_WAITS;
         row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-        row->ask |= sampi_draws_from(row, member, n, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+        row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
         row->ahead = sampi_float_up(floor);
         return SAMPI_STEP_WAITS;
     }
-    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+    return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
 /* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
-static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                               const sampi_sampler *s)
+static int sampi_shard_by_sums(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
     double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
     double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
     double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
-    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+    return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
 /* What reaches the threshold begins the order. Where it may go on behind the list, it is counted. */
-static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_xtc(sampi_shard_row *row, sampi_sampler *s)
 {
     uint64_t random[2];
     sampi_random(s, 0, random);
@@ -29734,19 +29771,19 @@ static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
 }
 
 /* The fast path's cut of a head, on what is listed; false: more must be. */
-static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     const sampi_order by_id = { sampi_id_score, 0.0, 0.0 };
     sampi_row look = row->row;
     if (row->n_list > SAMPI_SHARD_TAIL) return false;
     sampi_sort_part(&by_id, row->list, row->n_list, row->n_list, 64);
     for (size_t i = 0; i < row->n_list; i++) {
-        shard->work.x[i] = row->list[i].logit;
-        shard->work.id[i] = row->list[i].id;
+        row->shard->work.x[i] = row->list[i].logit;
+        row->shard->work.id[i] = row->list[i].id;
     }
     look.k = sampi_use();
-    look.work = &shard->work;
-    sampi_set_tokens(&look, shard->work.x, shard->work.id, row->n_list);
+    look.work = &row->shard->work;
+    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
     bool cut = sampi_tail_cut(&look, s, row->max, (size_t)row->rest);
     if (cut) row->n_list = look.n;
@@ -29759,10 +29796,10 @@ static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sam
 }
 
 /* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
-static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_tail_free(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
-    return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
+    return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
 /* ---- src/shards/draws.h ---- */
@@ -29794,41 +29831,52 @@ static int sampi_shard_draw(sampi_shard_row *row, float max)
 }
 
 /* The token of the last member: accepted, it is the row's. */
-static int sampi_shard_accept(sampi_shard_row *row, int n)
+static int sampi_shard_accept(sampi_shard_row *row)
 {
-    if (row->at + 1 < n) return 0;
+    if (sampi_row_member(row, 1)) return 0;
     int status = row->logprobs ? SAMP_OK : samp_accept(&row->s->base, row->token.id);
     return status ? status : (int)SAMPI_STEP_ENDS;
 }
 
-/* Draws if it is the last. Of what, the maximum's place apart, it need not know: SEGS tells. */
-static int sampi_shard_dist(sampi_shard_row *row, int n)
+/* The first one in order, if it is the last. */
+static int sampi_shard_greedy(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (row->at + 1 < n) return 0; /* another one draws, from the same */
+    (void)s;
+    if (sampi_row_member(row, 1)) return 0;
+    if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
+    row->token = row->list[0];
+    return sampi_shard_accept(row);
+}
+
+/* Draws if it is the last. Of what, the maximum's place apart, it need not know: SEGS tells. */
+static int sampi_shard_dist(sampi_shard_row *row, sampi_sampler *s)
+{
+    (void)s;
+    if (sampi_row_member(row, 1)) return 0; /* another one draws, from the same */
     if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
     int status = sampi_shard_draw(row, row->max);
-    return status ? status : sampi_shard_accept(row, n);
+    return status ? status : sampi_shard_accept(row);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* Each slice runs its own race; the winner of these has won. */
-static int sampi_shard_gumbel(sampi_shard_row *row, int n)
+static int sampi_shard_gumbel(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (row->at + 1 < n) return 0; /* as in dist */
+    (void)s;
+    if (sampi_row_member(row, 1)) return 0; /* as in dist */
     if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
     if (sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_STEP_WAITS;
-    return sampi_shard_accept(row, n);
+    return sampi_shard_accept(row);
 }
 #endif
 
 /* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
    below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
    distances that this can be true of are looked at. */
-static bool sampi_adaptive_listed(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                                  float *max)
+static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sampler *s, float *max)
 {
-    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
-    double *e = (double *)(void *)shard->work.w;
+    float x[SAMPI_SHARD_ROOM + 16] = { 0 }, *p = row->shard->work.x, aim = sampi_adaptive_p_aim(s), least = INFINITY;
+    double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->n_list;
     if (n == 0 || n > SAMPI_SHARD_ROOM) return false;
     for (size_t i = 0; i < n; i++) x[i] = row->list[i].logit;
@@ -29847,11 +29895,11 @@ static bool sampi_adaptive_listed(const samp_shard *shard, const sampi_shard_row
 }
 
 /* Logits by p, which is a float of Z. Their maximum is asked for, if no listed token has it. */
-static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *s, int n)
+static int sampi_shard_adaptive_p(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (s->u.adaptive.target < 0.0f) return sampi_shard_dist(row, n);
+    if (s->u.adaptive.target < 0.0f) return sampi_shard_dist(row, s);
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    if (row->drawer != row->at && !sampi_adaptive_listed(shard, row, s, &row->draw_max)) {
+    if (row->drawer != row->at && !sampi_adaptive_listed(row, s, &row->draw_max)) {
         row->ask = SAMPI_ASK_TOP;
         return SAMPI_STEP_WAITS;
     }
@@ -29859,32 +29907,31 @@ static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi
     if (status) return status;
     s->now.pending = row->token.id;
     s->now.pending_p = (float)(sampi_exp(row->max, row->token.logit) / (double)row->sums.z);
-    const float *l = sampi_draw_logits(shard, row, s);
+    const float *l = sampi_draw_logits(row);
     if (row->row.n) memcpy(row->work.x, l, row->row.n * sizeof *l);
     row->n_list = 0;
     row->has = 0;
     row->reaches = -INFINITY; /* of the logits that were */
-    return sampi_shard_accept(row, n);
+    return sampi_shard_accept(row);
 }
 
 /* The end of both versions, behind their cuts, which know the maximum. Where few are left the array's selection goes
    on. */
-static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int n)
+static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s)
 {
     row->drawing = true;
     if (sampi_is_listed(row)) return SAMPI_STEP_LISTED;
     int status = sampi_shard_draw(row, row->max);
     if (status) return status;
     s->now.mu = sampi_mirostat_next(s, (double)row->max - (double)row->token.logit, (double)row->z);
-    return sampi_shard_accept(row, n);
+    return sampi_shard_accept(row);
 }
 
 /* The first m of the list give Zipf's exponent, and that a number of tokens: a prefix by count, as top_k's. */
-static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                                sampi_sampler *s)
+static int sampi_shard_mirostat(sampi_shard_row *row, sampi_sampler *s)
 {
     size_t m = (size_t)s->u.mirostat.m;
-    if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
+    if (row->drawing) return sampi_shard_mirostat_draw(row, s);
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list < m && row->rest) return sampi_ask_more(row);
     sampi_zipf zipf = { 0.0, 0.0 };
@@ -29894,21 +29941,21 @@ static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_s
     if (keep <= row->n_list) {
         (void)sampi_keep_listed(row, keep);
     } else if (keep < row->n_list + row->rest) {
-        int status = sampi_seek(shard, row, member, n, 0.0, 0, keep, INFINITY);
+        int status = sampi_seek(row, 0.0, 0, keep, INFINITY);
         if (status) return status;
     }
-    return sampi_shard_mirostat_draw(row, s, n);
+    return sampi_shard_mirostat_draw(row, s);
 }
 
 /* mu and Z give a floor. */
-static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n)
+static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
+    if (row->drawing) return sampi_shard_mirostat_draw(row, s);
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
     double floor = sampi_mirostat_floor(s, row->max, (double)row->sums.z);
     const size_t keep = sampi_listed_above(row, floor);
     (void)(keep < row->n_list ? sampi_keep_listed(row, keep ? keep : 1) : sampi_floor_cut(row, floor));
-    return sampi_shard_mirostat_draw(row, s, n);
+    return sampi_shard_mirostat_draw(row, s);
 }
 
 /* ---- src/shards/way.h ---- */
@@ -29918,13 +29965,31 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
-   -1: not to be done here. */
-static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
+static int sampi_shard_step(sampi_shard_row *row)
 {
-    int all = sampi_members(s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_mask(s);
-    sampi_sampler *last = NULL;
+    sampi_sampler *s = sampi_row_member(row, 0);
+    s->at_position = row->s->position;
+    s->at_ordinal = row->ordinal[s->kind];
+    if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
+    switch (s->kind) {
+#define SAMPI_SHARD_STEP(id, step, least, all)                                                                       \
+    case SAMPI_##id: return sampi_shard_##step(row, s);
+        SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
+#undef SAMPI_SHARD_STEP
+        default: return sampi_shard_gather(row, s);
+    }
+}
+
+/* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
+   how many. -1: not to be done here. */
+static int sampi_shard_members(sampi_shard_row *row)
+{
+    sampi_sampler **member = row->shard->member, *last = NULL;
+    int all = sampi_members(row->s, member, 0), n = 0;
+    const sampi_sampler *done = sampi_first_mask(row->s);
+    row->shard->n_members = 0;
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
@@ -29933,58 +29998,19 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
     if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
+    row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
-static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
-{
-    sampi_sampler *s = member[row->at];
-    s->at_position = row->s->position;
-    s->at_ordinal = row->ordinal[s->kind];
-    switch (s->kind) {
-        case SAMPI_CONSTRAINT:
-        case SAMPI_LOGIT_BIAS:
-        case SAMPI_PENALTIES:
-        case SAMPI_DRY: return sampi_shard_patch(row, s);
-        case SAMPI_TOP_N_SIGMA: return sampi_shard_sigma(row, s);
-        case SAMPI_TOP_K: return sampi_shard_top_k(shard, row, member, n, s);
-        case SAMPI_TAIL_FREE: return sampi_shard_tail_free(shard, row, s);
-        case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
-        case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
-        case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
-        case SAMPI_TOP_A:
-        case SAMPI_P_LESS:
-        case SAMPI_EPSILON:
-        case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
-        case SAMPI_XTC: return sampi_shard_xtc(row, s);
-        case SAMPI_INFILL:
-            if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
-            return sampi_ask_more(row);
-        case SAMPI_TEMP:
-        case SAMPI_TEMP_EXT: return sampi_shard_temp(row, s);
-        case SAMPI_GREEDY:
-            if (row->at + 1 < n) return 0;
-            if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-            row->token = row->list[0];
-            return sampi_shard_accept(row, n);
-        case SAMPI_DIST: return sampi_shard_dist(row, n);
-        case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
-        case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
-        case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
-        case SAMPI_SOFTMAX: return 0;
-#ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
-#endif
-        default: return SAMP_E_UNSUPPORTED; /* top_h, min_k, log_softmax, top_p_decay, and whoever is new */
-    }
-}
+/* On to the next member. */
+static void sampi_shard_next(sampi_shard_row *row) { row->ordinal[sampi_row_member(row, 0)->kind]++, row->at++; }
 
 /* All candidates are listed: the rest is the array's. */
-static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
+    samp_shard *shard = row->shard;
+    samp_logprobs told;
     sampi_job job;
     memset(&job, 0, sizeof job);
     job.s = row->s;
@@ -29993,24 +30019,24 @@ static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sam
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     if (row->drawing) { /* mirostat has cut */
-        row->ordinal[member[row->at]->kind]++;
-        (void)sampi_mirostat_select(member[row->at++], &cur);
+        sampi_sampler *s = sampi_row_member(row, 0);
+        sampi_shard_next(row);
+        (void)sampi_mirostat_select(s, &cur);
     }
-    if (!row->logprobs) return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
-    samp_logprobs told = *row->logprobs;
-    job.logprobs = &told;
-    int status = sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
-    row->left = told.processed;
-    row->has_left = true;
+    if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
+    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, row->ordinal,
+                                       &row->token.id);
+    row->has_left = row->logprobs != NULL;
+    if (row->logprobs) row->left = told.processed;
     return status;
 }
 
 /* The row has a token, or a status. */
-static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int status)
+static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
     row->ask = 0;
-    shard->out[row - shard->row] = status ? status : row->token.id;
+    row->shard->out[row - row->shard->row] = status ? status : row->token.id;
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
@@ -30018,10 +30044,9 @@ static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int statu
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
 /* Go on, until an answer is needed. */
-static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
+static void sampi_shard_advance(sampi_shard_row *row)
 {
-    sampi_sampler *member[SAMPI_PLAN];
-    int n = sampi_shard_members(row->s, member), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
+    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
     row->ask = 0;
     if (row->telling) status = SAMPI_STEP_ENDS;
     while (status == 0 || status == SAMPI_STEP_LISTED) {
@@ -30030,21 +30055,21 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
             break;
         }
         if (sampi_is_listed(row)) {
-            status = sampi_shard_finish(shard, row, member, n);
+            status = sampi_shard_finish(row);
             if (status == 0) status = SAMPI_STEP_ENDS;
             break;
         }
-        status = sampi_shard_step(shard, row, member, n);
+        status = sampi_shard_step(row);
         if (status) continue;
-        row->ordinal[member[row->at++]->kind]++;
+        sampi_shard_next(row);
         row->drawing = row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
     if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
-    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
-    if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
+    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
+    if (status != SAMPI_STEP_WAITS) sampi_shard_close(row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
 
 /* ---- src/shards/memory.h ---- */
@@ -30057,9 +30082,15 @@ static bool sampi_wants_all(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (s->off) return false;
-    return s->kind == SAMPI_TAIL_FREE || s->kind == SAMPI_INFILL ||
-           (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST);
+    if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+        return false;
+    switch (s->kind) {
+#define SAMPI_SHARD_ALL(id, step, least, all)                                                                        \
+    case SAMPI_##id: return all;
+        SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
+#undef SAMPI_SHARD_ALL
+        default: return !sampi_is_chain(s);
+    }
 }
 
 /* The most that one row says in a round. */
@@ -30116,6 +30147,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     for (size_t r = 0; r < rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         memset(row, 0, sizeof *row);
+        row->shard = shard;
         row->work = shard->work;
         row->work.x = (float *)(void *)(base + slices + 2 * r * slice);
         row->work.id = (int32_t *)(void *)(base + slices + (2 * r + 1) * slice);
@@ -30155,7 +30187,7 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status)
     shard->is_sampling = false;
     shard->size = 0;
     for (size_t r = 0; r < shard->n_rows; r++) {
-        if (r < shard->rows && shard->row[r].open) sampi_shard_close(shard, &shard->row[r], status);
+        if (r < shard->rows && shard->row[r].open) sampi_shard_close(&shard->row[r], status);
         if (shard->out && shard->round <= 1) shard->out[r] = status;
     }
 }
@@ -30214,7 +30246,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
-    sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
+    sampi_sampler *s = (sampi_sampler *)sampler;
     int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
     sampi_job job;
     if (status) return status;
@@ -30233,11 +30265,11 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
     sampi_save_state(s);
     row->open = true;
-    int n = sampi_shard_members(s, member);
-    while (row->at + 1 < n && (sampi_is_plain_temp(member[row->at]) ||
-                               (sampi_traits_of(member[row->at]->kind)->flags & SAMPI_PATCHES))) {
-        (void)sampi_shard_step(shard, row, member, n);
-        row->ordinal[member[row->at++]->kind]++;
+    (void)sampi_shard_members(row);
+    while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
+                                        (sampi_traits_of(sampi_row_member(row, 0)->kind)->flags & SAMPI_PATCHES))) {
+        (void)sampi_shard_step(row);
+        sampi_shard_next(row);
     }
     return status;
 }
@@ -30275,16 +30307,15 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
 
 /* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
    logit with the other sign, so that both merge in the same way. */
-static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row)
+static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
-    sampi_sampler *member[SAMPI_PLAN];
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
     if (row->wrong) {
         sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-row->wrong, 4);
     } else {
-        int n = sampi_shard_members(row->s, member) - row->at;
+        (void)sampi_shard_members(row);
         sampi_wire_put_float(sampi_parcel_entry(p, r), max);
-        if (sampi_wants_least(member + row->at, n)) down = 0.0f - sampi_shard_least(row);
+        if (sampi_wants_least(row)) down = 0.0f - sampi_shard_least(row);
     }
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
@@ -30316,6 +30347,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         sampi_work work = row->work;
         sampi_seg *seg = row->seg;
         memset(row, 0, sizeof *row);
+        row->shard = shard;
         row->work = work;
         row->seg = seg;
         row->drawer = -1;
@@ -30365,29 +30397,23 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
 }
 
 /* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
-static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                         sampi_parcel *p)
+static void sampi_answer(sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(shard, row, p);
-    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(shard, row, p);
-    if (row->at >= n) return;
-    const sampi_sampler *s = member[row->at];
+    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(row, p);
+    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(row, p);
+    if (!sampi_row_member(row, 0)) return;
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
-        case SAMPI_PARCEL_LIST:
-            sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
-            break;
-        case SAMPI_PARCEL_SUMS:
-            sampi_answer_sums(shard, row, sampi_wants_squares(member + row->at, n - row->at), p);
-            break;
+        case SAMPI_PARCEL_TOP: sampi_answer_top(row, p); break;
+        case SAMPI_PARCEL_LIST: sampi_answer_list(row, p); break;
+        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
-        case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
-        case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
-        case SAMPI_PARCEL_NEAR: sampi_answer_near(shard, row, p); break;
-        case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
-        case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
-        case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
-        case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
+        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
+        case SAMPI_PARCEL_RUNS: sampi_answer_runs(row, p); break;
+        case SAMPI_PARCEL_NEAR: sampi_answer_near(row, p); break;
+        case SAMPI_PARCEL_SEGS: sampi_answer_segs(row, p); break;
+        case SAMPI_PARCEL_DRAW: sampi_answer_draw(row, p); break;
+        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, p); break;
+        case SAMPI_PARCEL_RACE: sampi_answer_race(row, p); break;
         case SAMPI_PARCEL_RAW:
         case SAMPI_PARCEL_LEFT:
         case SAMPI_PARCEL_RAW_SUMS:
@@ -30401,7 +30427,6 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
    checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
-    sampi_sampler *member[SAMPI_PLAN];
     uint64_t same = SAMP_VERSION;
     uint32_t n_parcels = 0;
     size_t size = SAMPI_SHARD_HEAD;
@@ -30414,7 +30439,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         if (!row->ask) continue;
-        int n_members = sampi_shard_members(row->s, member);
+        (void)sampi_shard_members(row);
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
@@ -30422,7 +30447,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
-            sampi_answer(shard, row, member, n_members, &p);
+            sampi_answer(row, &p);
             sampi_mix(&same, (uint64_t)kind << 32 | room);
             size += bytes;
             n_parcels++;
@@ -30473,9 +30498,9 @@ static int sampi_take_first(samp_shard *shard)
         if (!status && !row->open) status = SAMP_E_FORMAT;
         if (!status && (row->wrong || (row->row.n && row->row.top > max))) shard->objection = SAMP_E_FORMAT;
         if (!status)
-            sampi_shard_advance(shard, row);
+            sampi_shard_advance(row);
         else if (row->open)
-            sampi_shard_close(shard, row, status);
+            sampi_shard_close(row, status);
         else
             shard->out[r] = status;
     }
@@ -30505,13 +30530,13 @@ SAMP_API int samp_shard_take(samp_shard *shard)
                 q->room != sampi_parcel_room(shard, row, q->kind))
                 status = SAMP_E_FORMAT;
             else
-                good = sampi_take_parcel(shard, row, q) && good;
+                good = sampi_take_parcel(row, q) && good;
         }
         if (status) break;
         if (good)
-            sampi_shard_advance(shard, row);
+            sampi_shard_advance(row);
         else
-            sampi_shard_close(shard, row, SAMP_E_FORMAT);
+            sampi_shard_close(row, SAMP_E_FORMAT);
     }
     if (status) samp_shard_drop(shard, status);
     shard->round++;

@@ -91,7 +91,7 @@ SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
      Source   Fan et al. 2018.
    samp_init_top_k_ties -- the same, and all that equal the last of them: l >= the k-th largest logit. In samp_params
    top_k_ties = 1.
-     MT19937  llama.cpp has none: the same cut.   Sharded  SAMP_E_UNSUPPORTED.   Source  Hugging Face, vLLM. */
+     MT19937  llama.cpp has none: the same cut.   Sharded  all tokens are listed.   Source  Hugging Face, vLLM. */
 SAMP_API samp_sampler *samp_init_top_k(int32_t k);
 /* The k largest logits, and all that equal the last of them. */
 SAMP_API samp_sampler *samp_init_top_k_ties(int32_t k);

@@ -29,8 +29,8 @@ typedef struct samp_ranks {
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
-              of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
-              allreduce n_ranks times 23 KiB a row besides.
+              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
+              top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* NULL is fine. */
@@ -43,8 +43,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               is not read), stride and mask are its own, bit i of the mask is token first + i. logprobs on all ranks or
               on none, with the same n_top; each gets all of them, whosever slice has the tokens. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first; where
-              more than 256 tokens are left, top_k with ties, top_p with a decay, top_h, min_k and log_softmax.
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch);
               SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks, n_rows; SAMP_E_FORMAT: another
@@ -60,7 +59,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
               to six, 64 KiB); 2.5 KB for a floor by sums, temp_ext, adaptive_p. typical, xtc, min_keep of more than
               256: up to 4 more. Each sum or floor behind a cut of so many takes one more, each nucleus there 2.
               A draw may take one more (an eighth attempt fails in 10^11); logprobs take 2, 7 bytes for each of n_top.
-              tail_free and infill of more tokens list all: 7 bytes a token, 2,048 a round. */
+              What lists all tokens, where more are left (tail_free, infill, top_k with ties, top_p with a decay, top_h,
+              min_k, log_softmax): 7 bytes a token, 2,048 a round. */
 SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
                                  const samp_logits *slice, samp_token *out);
 

@@ -123,34 +123,34 @@ static size_t sampi_between(const sampi_shard_row *row, float low, float high, f
 
 /* What lies before the buckets that RUNS are of, to the look's place: it is kept, if the end is where it is looked for.
    */
-static size_t sampi_look_kept(const samp_shard *shard, const sampi_shard_row *row)
+static size_t sampi_look_kept(const sampi_shard_row *row)
 {
     float high, low = sampi_end_interval(&row->end, sampi_stands_by_runs, -1, &high);
-    return sampi_between(row, low, high, shard->work.x, shard->work.id);
+    return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
 /* What stands at 0, on both sides of what is kept. */
-static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row, sampi_stands stands)
+static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
     float above, high, low = sampi_end_interval(&row->end, stands, 0, &high);
     float kept = sampi_end_interval(&row->end, stands, -1, &above);
-    if (!(kept < above)) return sampi_between(row, low, high, shard->work.x, shard->work.id);
-    size_t n = sampi_between(row, low, kept, shard->work.x, shard->work.id);
-    return n + sampi_between(row, above, high, shard->work.x + n, shard->work.id + n);
+    if (!(kept < above)) return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
+    size_t n = sampi_between(row, low, kept, row->shard->work.x, row->shard->work.id);
+    return n + sampi_between(row, above, high, row->shard->work.x + n, row->shard->work.id + n);
 }
 
 /* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
    many there are behind it. */
-static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, size_t want, size_t *all)
+static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t *all)
 {
     const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-    float *x = shard->work.x;
-    int32_t *id = shard->work.id;
+    float *x = row->shard->work.x;
+    int32_t *id = row->shard->work.id;
     size_t n = row->row.n, m = 0;
     *all = n;
     if (n == 0) return 0;
     sampi_row look = row->row; /* dense for now, for the maxima of its lines */
-    look.work = &shard->work;
+    look.work = &row->shard->work;
     sampi_set_tokens(&look, row->row.x, NULL, n);
     (void)sampi_scan(&look);
     sampi_gather_first(&look, want + row->n_list);
@@ -166,29 +166,23 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
     return m;
 }
 
-/* Will one of these want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for
-   an end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
-static bool sampi_wants_least(sampi_sampler *const *member, int n)
+/* Will a member want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an
+   end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+static bool sampi_wants_least(const sampi_shard_row *row)
 {
-    for (int i = 0; i < n; i++) {
-        const sampi_sampler *s = member[i];
+    const sampi_sampler *s;
+    bool wants = false;
+    for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         switch (s->kind) {
-            case SAMPI_TOP_N_SIGMA:
-            case SAMPI_TYPICAL:
-            case SAMPI_TOP_P:
-            case SAMPI_MIROSTAT: return true;
-            case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
-            case SAMPI_MIN_P:
-            case SAMPI_TOP_A:
-            case SAMPI_P_LESS:
-            case SAMPI_EPSILON:
-            case SAMPI_ETA:
-                if (s->u.cut.min_keep > SAMPI_SHARD_LIST) return true;
-                break;
+#define SAMPI_SHARD_LEAST(id, step, least, all)                                                                      \
+    case SAMPI_##id: wants = least; break;
+            SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
+#undef SAMPI_SHARD_LEAST
             default: break;
         }
+        if (s->kind == SAMPI_TOP_K) break;
     }
-    return false;
+    return wants;
 }
 
 /* The smallest of the slice; INFINITY: it has none. */
@@ -217,13 +211,13 @@ static void sampi_put_tokens(const samp_token_data *d, size_t n, sampi_parcel *p
 /* LIST. Sent: the slice's first tokens behind the last one listed, as many as all ranks together may list, so none of
    the row's first is missing from the merge; how many there are behind, which add up. Then: the list is the row's own
    beginning, and with nothing behind it all that is left. Returns how many are behind. */
-static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static size_t sampi_put_first(const sampi_shard_row *row, sampi_parcel *p)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
+    size_t behind, n = sampi_look_behind(row, p->room, &behind);
     sampi_row look = row->row;
-    look.work = &shard->work;
-    sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
+    look.work = &row->shard->work;
+    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, n);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -239,33 +233,35 @@ static size_t sampi_put_first(samp_shard *shard, const sampi_shard_row *row, sam
     return behind;
 }
 
-static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, bool tells_least, sampi_parcel *p)
+static void sampi_answer_list(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t behind = sampi_put_first(shard, row, p);
-    tells_least = tells_least && behind && !(row->has & SAMPI_HAS_LEAST);
+    size_t behind = sampi_put_first(row, p);
+    bool tells_least = behind && !(row->has & SAMPI_HAS_LEAST) && sampi_wants_least(row);
     sampi_wire_put(p->fields, behind, 8);
     sampi_wire_put_float(p->fields + 8, tells_least ? sampi_shard_least(row) : INFINITY);
 }
 
-/* Will one of these want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
-static bool sampi_wants_squares(sampi_sampler *const *member, int n)
+/* Will a member want the sum of squares? They must be told with the first SUMS, which others ask for, too. */
+static bool sampi_wants_squares(const sampi_shard_row *row)
 {
-    while (n > 0 && member[n - 1]->kind != SAMPI_P_LESS) n--;
-    return n > 0;
+    const sampi_sampler *s;
+    for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
+        if (s->kind == SAMPI_P_LESS) return true;
+    return false;
 }
 
 /* SUMS. Sent: n, Z, S (of w (max - l), rounded) and squares. Weights are integers made with the row's maximum, so
    the sums of slices add up to those of one machine, to the last bit. Then: entropy, thresholds, and how much a
    share is. Ahead of a cut they are of what it will keep, or of what is kept for sure by an end that is looked for. */
-static void sampi_answer_sums(const samp_shard *shard, const sampi_shard_row *row, bool with_squares, sampi_parcel *p)
+static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->seeks || row->ahead > -INFINITY;
-    size_t n_all = row->seeks ? sampi_look_kept(shard, row)
-                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id)
+    const bool is_ahead = row->seeks || row->ahead > -INFINITY, with_squares = sampi_wants_squares(row);
+    size_t n_all = row->seeks ? sampi_look_kept(row)
+                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
                               : row->row.n;
-    const float *x = is_ahead ? shard->work.x : row->row.x;
+    const float *x = is_ahead ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -316,12 +312,12 @@ static SAMPI_HOT void sampi_end_buckets(const sampi_end *end, const float *x, si
 /* HIST. Sent: the mass and the number of tokens in each bucket of those in which the end may lie; the others' are
    known. Which bucket a token is in depends on its logit and on what all know, so buckets add up. Then: one bucket
    has the end, and of what lies before it the mass and the number are known. */
-static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket[SAMPI_TILE];
-    size_t n_all = row->end.level ? sampi_look_bucket(shard, row, sampi_stands_by_bucket) : row->row.n;
-    const float *x = row->end.level ? shard->work.x : row->row.x;
+    size_t n_all = row->end.level ? sampi_look_bucket(row, sampi_stands_by_bucket) : row->row.n;
+    const float *x = row->end.level ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, row->max, w, NULL);
@@ -347,17 +343,18 @@ static void sampi_put_mean(const sampi_end *end, sampi_parcel *p)
 /* NEAR. Sent: the slice's first tokens by the distance from the mean, as many as all ranks together may list, but none
    so far away that the end can't be expected there. That distance is the same everywhere, so a merge has the row's
    first ones. Then: those up to the end, if it is among them. */
-static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_near(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_end end = row->end;
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     float high, low;
     end.last.logit = sampi_finite((float)(end.order.max - end.order.mean - end.away));
     low = sampi_end_interval(&end, sampi_stands_by_score, 0, &high);
-    size_t n = sampi_between(row, low, high, shard->work.x, shard->work.id), room = p->room < n ? p->room : n;
+    size_t n = sampi_between(row, low, high, row->shard->work.x, row->shard->work.id),
+           room = p->room < n ? p->room : n;
     for (size_t i = 0; i < n; i++) {
-        d[i].id = shard->work.id[i];
-        d[i].logit = shard->work.x[i] + 0.0f;
+        d[i].id = row->shard->work.id[i];
+        d[i].logit = row->shard->work.x[i] + 0.0f;
         d[i].p = 0.0f;
     }
     sampi_sort_part(&end.order, d, n, room, 64);
@@ -368,22 +365,22 @@ static void sampi_answer_near(const samp_shard *shard, const sampi_shard_row *ro
 /* RUNS. Sent: the values in the bucket, the first ones in order, each with how many tokens of this slice have it. A
    merge keeps entries of several slices side by side, by value and then by slice, that is by id. Then: which value
    the prefix ends at, and how many tokens each slice keeps of those that tie there, the smaller ids first. */
-static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_runs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_end *end = &row->end;
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row, sampi_stands_by_runs);
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(row, sampi_stands_by_runs);
     sampi_put_mean(end, p);
     for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
-        d[n].logit = shard->work.x[i];
+        d[n].logit = row->shard->work.x[i];
         n += !end->is_after || sampi_before(&end->order, &end->after, &d[n]);
     }
     sampi_sort_part(&end->order, d, n, n, 64);
     for (size_t i = 0; i < n && runs < p->room; runs++) {
         size_t from = i;
         while (i < n && d[i].logit == d[from].logit) i++;
-        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 3);
+        sampi_wire_put(sampi_parcel_entry(p, runs), row->shard->first, 3);
         sampi_wire_put_float(sampi_parcel_entry(p, runs) + 3, d[from].logit + 0.0f);
         sampi_wire_put(sampi_parcel_entry(p, runs) + 7, i - from, 3);
     }
@@ -400,11 +397,19 @@ static bool sampi_is_plain_temp(const sampi_sampler *s)
     return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
 }
 
-/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
-static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
+/* x [n] through the temperatures up to the drawer, which was asked for ahead. */
+static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t n)
 {
-    float *l = shard->work.x, aim = sampi_adaptive_p_aim(s);
-    double *e = (double *)(void *)shard->work.w;
+    for (int i = row->at + 1; i < row->drawer && n; i++)
+        sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
+}
+
+/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+static const float *sampi_draw_logits(const sampi_shard_row *row)
+{
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
+    double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
     if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
@@ -415,38 +420,36 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
 
 /* Are these n drawer's logits what the merged maximum says they are? Weights are made with it; a message that is none
    of ours may say less. */
-static bool sampi_draw_is_sound(const samp_shard *shard, const sampi_shard_row *row, const float *l, size_t n)
+static bool sampi_draw_is_sound(const sampi_shard_row *row, const float *l, size_t n)
 {
-    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) <= row->draw_max;
+    return n && row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) <= row->draw_max;
 }
 
 /* SEGS. Sent: where the slice begins, its sum of envelopes and its sum of weights, both integers relative to the
    drawer's maximum. A merge keeps one entry a slice, in the order of slices, which is that of ids. Then: Q, Z, and
    which slice a proposal falls on, at which place. Of the drawer's logits; ahead of a cut, of what it will keep, or
    of what an end that is being looked for keeps for sure, through the temperatures up to the drawer. */
-static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
-                                        sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
-    float *kept = shard->work.x;
+    float *kept = row->shard->work.x;
     const float *x = kept;
     uint64_t q = 0;
     size_t n = row->row.n;
     if (row->seeks || row->ahead > -INFINITY) {
-        n = row->seeks ? sampi_look_kept(shard, row)
-                       : sampi_between(row, row->ahead, INFINITY, shard->work.x, shard->work.id);
-        for (int i = row->at + 1; i < row->drawer && n; i++)
-            k->scale(kept, n, 1.0f / member[i]->u.temp.t, false, kept);
+        n = row->seeks ? sampi_look_kept(row)
+                       : sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id);
+        sampi_scale_for_drawer(row, kept, n);
     } else {
-        x = sampi_draw_logits(shard, row, member[row->at]);
+        x = sampi_draw_logits(row);
     }
-    if (sampi_draw_is_sound(shard, row, x, n)) {
-        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, shard->work.sum);
-        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
+    if (sampi_draw_is_sound(row, x, n)) {
+        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
+        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
         k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
     }
-    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 3);
+    sampi_wire_put(sampi_parcel_entry(p, 0), row->shard->first, 3);
     sampi_wire_put(sampi_parcel_entry(p, 0) + 3, q, 8);
     sampi_wire_put(sampi_parcel_entry(p, 0) + 11, sums.z, 8);
     sampi_set_entries(p, 1);
@@ -454,12 +457,11 @@ static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row
 
 /* TOP. Sent: the maximum of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being
    looked for. Then: what the next weights are relative to. */
-static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                             sampi_parcel *p)
+static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n = row->seeks ? sampi_look_kept(shard, row) : row->row.n;
-    const float *l = row->seeks ? shard->work.x : sampi_draw_logits(shard, row, s);
-    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) : -INFINITY;
+    size_t n = row->seeks ? sampi_look_kept(row) : row->row.n;
+    const float *l = row->seeks ? row->shard->work.x : sampi_draw_logits(row);
+    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
 }
@@ -467,16 +469,16 @@ static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row
 /* DRAW. The random numbers are the same on all ranks, and so is where each proposal falls: on one slice. Sent: the
    first of these attempts that falls on this one and is accepted, with its token. A merge keeps the earliest
    attempt. Then: that is sampi_draw's, or all of them have failed. */
-static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                              sampi_parcel *p)
+static void sampi_answer_draw(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const float *l = sampi_draw_logits(shard, row, s), max = row->draw_max;
-    uint64_t before = 0, mine = 0, random[2], *tile = shard->work.sum;
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    const float *l = sampi_draw_logits(row), max = row->draw_max;
+    uint64_t before = 0, mine = 0, random[2], *tile = row->shard->work.sum;
     sampi_wire_put(p->fields, UINT32_MAX, 4);
-    if (!sampi_draw_is_sound(shard, row, l, row->row.n)) return;
+    if (!sampi_draw_is_sound(row, l, row->row.n)) return;
     row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
     for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
-    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < shard->first ? row->seg[i].q : 0;
+    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < row->shard->first ? row->seg[i].q : 0;
     for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
         sampi_random(s, attempt, random);
         uint64_t left = sampi_mulhi(random[0], row->q), q;
@@ -516,14 +518,14 @@ static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 
 /* REACH. Sent: how many tokens have xtc's mass, and the last of them in order. Numbers add up; of the last ones the
    later is the row's. Then: how many xtc would drop, and which one it keeps. */
-static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
-                               sampi_parcel *p)
+static void sampi_answer_reach(const sampi_shard_row *row, sampi_parcel *p)
 {
+    const sampi_sampler *s = sampi_row_member(row, 0);
     float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
-    size_t n = sampi_between(row, floor, INFINITY, shard->work.x, shard->work.id);
+    size_t n = sampi_between(row, floor, INFINITY, row->shard->work.x, row->shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
     for (size_t i = 0; i < n; i++) {
-        samp_token_data d = { shard->work.id[i], shard->work.x[i], 0.0f };
+        samp_token_data d = { row->shard->work.id[i], row->shard->work.x[i], 0.0f };
         if (i == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
     }
     sampi_wire_put(p->fields, n, 8);
@@ -534,10 +536,10 @@ static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *r
 /* RACE. Sent: gumbel's winner among the slice's tokens, with its time as bits, which are in order as positive doubles
    are. A token's time depends on nothing but its id and weight, so the row's winner is that of the slices'. Then: the
    token. */
-static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+static void sampi_answer_race(const sampi_shard_row *row, sampi_parcel *p)
 {
 #ifdef SAMPLING_GUMBEL_DECLARED
-    sampi_race race = sampi_race_of(s, row->max);
+    sampi_race race = sampi_race_of(sampi_row_member(row, 0), row->max);
     for (size_t i = 0; i < row->row.n; i++)
         if (row->row.x[i] <= row->max) /* else the merged maximum is none of ours */
             sampi_race_run(&race, row->row.x[i], row->row.id[i], i);
@@ -545,6 +547,6 @@ static void sampi_answer_race(const sampi_shard_row *row, const sampi_sampler *s
     sampi_wire_put(p->fields + 8, (uint32_t)race.id, 4);
     sampi_wire_put_float(p->fields + 12, race.logit + 0.0f);
 #else
-    (void)row, (void)s, (void)p;
+    (void)row, (void)p;
 #endif
 }

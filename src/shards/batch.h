@@ -28,7 +28,7 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status)
     shard->is_sampling = false;
     shard->size = 0;
     for (size_t r = 0; r < shard->n_rows; r++) {
-        if (r < shard->rows && shard->row[r].open) sampi_shard_close(shard, &shard->row[r], status);
+        if (r < shard->rows && shard->row[r].open) sampi_shard_close(&shard->row[r], status);
         if (shard->out && shard->round <= 1) shard->out[r] = status;
     }
 }
@@ -87,7 +87,7 @@ static SAMPI_HOT int sampi_fetch_slice(const samp_shard *shard, sampi_shard_row 
 static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
                             size_t r)
 {
-    sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
+    sampi_sampler *s = (sampi_sampler *)sampler;
     int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
     sampi_job job;
     if (status) return status;
@@ -106,11 +106,11 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     if (status) sampi_set_tokens(&row->row, row->work.x, row->work.id, 0);
     sampi_save_state(s);
     row->open = true;
-    int n = sampi_shard_members(s, member);
-    while (row->at + 1 < n && (sampi_is_plain_temp(member[row->at]) ||
-                               (sampi_traits_of(member[row->at]->kind)->flags & SAMPI_PATCHES))) {
-        (void)sampi_shard_step(shard, row, member, n);
-        row->ordinal[member[row->at++]->kind]++;
+    (void)sampi_shard_members(row);
+    while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
+                                        (sampi_traits_of(sampi_row_member(row, 0)->kind)->flags & SAMPI_PATCHES))) {
+        (void)sampi_shard_step(row);
+        sampi_shard_next(row);
     }
     return status;
 }
@@ -148,16 +148,15 @@ static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_
 
 /* A row's entries in the first message: its maximum, or a NaN with its status; and, if that will be wanted, its least
    logit with the other sign, so that both merge in the same way. */
-static void sampi_put_top(sampi_parcel *p, size_t r, const sampi_shard_row *row)
+static void sampi_put_top(sampi_parcel *p, size_t r, sampi_shard_row *row)
 {
-    sampi_sampler *member[SAMPI_PLAN];
     float max = row->row.n ? row->row.top + 0.0f : -INFINITY, down = -INFINITY;
     if (row->wrong) {
         sampi_wire_put(sampi_parcel_entry(p, r), 0x7FC00000u | (uint32_t)-row->wrong, 4);
     } else {
-        int n = sampi_shard_members(row->s, member) - row->at;
+        (void)sampi_shard_members(row);
         sampi_wire_put_float(sampi_parcel_entry(p, r), max);
-        if (sampi_wants_least(member + row->at, n)) down = 0.0f - sampi_shard_least(row);
+        if (sampi_wants_least(row)) down = 0.0f - sampi_shard_least(row);
     }
     sampi_wire_put_float(sampi_parcel_entry(p, SAMPI_SHARD_ROWS + r), down);
 }
@@ -189,6 +188,7 @@ static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, cons
         sampi_work work = row->work;
         sampi_seg *seg = row->seg;
         memset(row, 0, sizeof *row);
+        row->shard = shard;
         row->work = work;
         row->seg = seg;
         row->drawer = -1;
@@ -238,29 +238,23 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
 }
 
 /* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
-static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                         sampi_parcel *p)
+static void sampi_answer(sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(shard, row, p);
-    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(shard, row, p);
-    if (row->at >= n) return;
-    const sampi_sampler *s = member[row->at];
+    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(row, p);
+    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(row, p);
+    if (!sampi_row_member(row, 0)) return;
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
-        case SAMPI_PARCEL_LIST:
-            sampi_answer_list(shard, row, sampi_wants_least(member + row->at, n - row->at), p);
-            break;
-        case SAMPI_PARCEL_SUMS:
-            sampi_answer_sums(shard, row, sampi_wants_squares(member + row->at, n - row->at), p);
-            break;
+        case SAMPI_PARCEL_TOP: sampi_answer_top(row, p); break;
+        case SAMPI_PARCEL_LIST: sampi_answer_list(row, p); break;
+        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
-        case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
-        case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
-        case SAMPI_PARCEL_NEAR: sampi_answer_near(shard, row, p); break;
-        case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
-        case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
-        case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
-        case SAMPI_PARCEL_RACE: sampi_answer_race(row, s, p); break;
+        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
+        case SAMPI_PARCEL_RUNS: sampi_answer_runs(row, p); break;
+        case SAMPI_PARCEL_NEAR: sampi_answer_near(row, p); break;
+        case SAMPI_PARCEL_SEGS: sampi_answer_segs(row, p); break;
+        case SAMPI_PARCEL_DRAW: sampi_answer_draw(row, p); break;
+        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, p); break;
+        case SAMPI_PARCEL_RACE: sampi_answer_race(row, p); break;
         case SAMPI_PARCEL_RAW:
         case SAMPI_PARCEL_LEFT:
         case SAMPI_PARCEL_RAW_SUMS:
@@ -274,7 +268,6 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
    checksum, so that ranks which ask different things find out, if their messages are of one length by chance. */
 SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
 {
-    sampi_sampler *member[SAMPI_PLAN];
     uint64_t same = SAMP_VERSION;
     uint32_t n_parcels = 0;
     size_t size = SAMPI_SHARD_HEAD;
@@ -287,7 +280,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
     for (size_t r = 0; r < shard->n_rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         if (!row->ask) continue;
-        int n_members = sampi_shard_members(row->s, member);
+        (void)sampi_shard_members(row);
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
@@ -295,7 +288,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
-            sampi_answer(shard, row, member, n_members, &p);
+            sampi_answer(row, &p);
             sampi_mix(&same, (uint64_t)kind << 32 | room);
             size += bytes;
             n_parcels++;
@@ -346,9 +339,9 @@ static int sampi_take_first(samp_shard *shard)
         if (!status && !row->open) status = SAMP_E_FORMAT;
         if (!status && (row->wrong || (row->row.n && row->row.top > max))) shard->objection = SAMP_E_FORMAT;
         if (!status)
-            sampi_shard_advance(shard, row);
+            sampi_shard_advance(row);
         else if (row->open)
-            sampi_shard_close(shard, row, status);
+            sampi_shard_close(row, status);
         else
             shard->out[r] = status;
     }
@@ -378,13 +371,13 @@ SAMP_API int samp_shard_take(samp_shard *shard)
                 q->room != sampi_parcel_room(shard, row, q->kind))
                 status = SAMP_E_FORMAT;
             else
-                good = sampi_take_parcel(shard, row, q) && good;
+                good = sampi_take_parcel(row, q) && good;
         }
         if (status) break;
         if (good)
-            sampi_shard_advance(shard, row);
+            sampi_shard_advance(row);
         else
-            sampi_shard_close(shard, row, SAMP_E_FORMAT);
+            sampi_shard_close(row, SAMP_E_FORMAT);
     }
     if (status) samp_shard_drop(shard, status);
     shard->round++;

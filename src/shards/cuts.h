@@ -4,11 +4,10 @@
    the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
 /* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
-static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_top_k(sampi_shard_row *row, sampi_sampler *s)
 {
     size_t k = (size_t)s->u.top_k.k;
-    if (s->u.top_k.ties) return SAMP_E_UNSUPPORTED; /* how many they are no slice knows */
+    if (s->u.top_k.ties) return sampi_shard_gather(row, s); /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
     if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
         row->ask = 0;
@@ -17,12 +16,11 @@ static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_samp
     }
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
-    return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
+    return sampi_seek(row, 0.0, 0, k, INFINITY);
 }
 
 /* Z says which mass is wanted. The list has it, or the buckets that came with it say where it is reached. */
-static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_top_p(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
         return SAMPI_STEP_WAITS;
@@ -30,7 +28,7 @@ static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
     size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
+    return sampi_seek(row, 0.0, want, min_keep, INFINITY);
 }
 
 /* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
@@ -61,10 +59,9 @@ static size_t sampi_list_prefix(sampi_shard_row *row, samp_token_data *d, size_t
 
 /* Those that typical keeps, if they are among the listed ones; 0: others may be. Those that are not listed come behind
    the last listed one, if that lies below the mean. */
-static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
-                                   size_t min_keep)
+static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *order, uint64_t want, size_t min_keep)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w, last = row->list[row->n_list - 1];
     size_t n = 0;
     if (order->max - (double)last.logit - order->mean < 0.0) return 0;
     memcpy(d, row->list, row->n_list * sizeof *d);
@@ -74,17 +71,16 @@ static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, cons
 }
 
 /* The same of those that are near the mean, which have come. */
-static size_t sampi_typical_near(samp_shard *shard, sampi_shard_row *row)
+static size_t sampi_typical_near(sampi_shard_row *row)
 {
-    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
     for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
 /* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
    but those by logit, which come along, tell where to look. */
-static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                               const sampi_sampler *s)
+static int sampi_shard_typical(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST)) {
         sampi_typical_asks(row, s);
@@ -94,22 +90,21 @@ static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sa
     uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
     double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
-    size_t keep = row->near    ? sampi_typical_near(shard, row)
+    size_t keep = row->near    ? sampi_typical_near(row)
                   : row->seeks ? 0
-                               : sampi_typical_listed(shard, row, &order, want, min_keep);
+                               : sampi_typical_listed(row, &order, want, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
+    return sampi_seek(row, mean, want, min_keep, INFINITY);
 }
 
 /* Keep what reaches the floor, but min_keep tokens at least. LIST is known. */
-static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             double floor, size_t min_keep)
+static int sampi_shard_floor(sampi_shard_row *row, double floor, size_t min_keep)
 {
     const size_t keep = sampi_listed_above(row, floor);
     if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
     if (min_keep <= row->n_list && keep < row->n_list)
         return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
-    if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
+    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
     return sampi_floor_cut(row, floor);
 }
 
@@ -122,34 +117,32 @@ static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sa
 
 /* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
    if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
-static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_min_p(sampi_shard_row *row, sampi_sampler *s)
 {
     double floor = (double)row->max + sampi_ln(s->u.cut.p);
     if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= floor) return 0;
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
         if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_STEP_WAITS;
         row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-        row->ask |= sampi_draws_from(row, member, n, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+        row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
         row->ahead = sampi_float_up(floor);
         return SAMPI_STEP_WAITS;
     }
-    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+    return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
 /* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
-static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                               const sampi_sampler *s)
+static int sampi_shard_by_sums(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
     double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
     double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
     double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
-    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+    return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
 /* What reaches the threshold begins the order. Where it may go on behind the list, it is counted. */
-static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_xtc(sampi_shard_row *row, sampi_sampler *s)
 {
     uint64_t random[2];
     sampi_random(s, 0, random);
@@ -187,19 +180,19 @@ static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
 }
 
 /* The fast path's cut of a head, on what is listed; false: more must be. */
-static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 {
     const sampi_order by_id = { sampi_id_score, 0.0, 0.0 };
     sampi_row look = row->row;
     if (row->n_list > SAMPI_SHARD_TAIL) return false;
     sampi_sort_part(&by_id, row->list, row->n_list, row->n_list, 64);
     for (size_t i = 0; i < row->n_list; i++) {
-        shard->work.x[i] = row->list[i].logit;
-        shard->work.id[i] = row->list[i].id;
+        row->shard->work.x[i] = row->list[i].logit;
+        row->shard->work.id[i] = row->list[i].id;
     }
     look.k = sampi_use();
-    look.work = &shard->work;
-    sampi_set_tokens(&look, shard->work.x, shard->work.id, row->n_list);
+    look.work = &row->shard->work;
+    sampi_set_tokens(&look, row->shard->work.x, row->shard->work.id, row->n_list);
     look.top = row->max;
     bool cut = sampi_tail_cut(&look, s, row->max, (size_t)row->rest);
     if (cut) row->n_list = look.n;
@@ -212,8 +205,8 @@ static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sam
 }
 
 /* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
-static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_tail_free(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
-    return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
+    return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }

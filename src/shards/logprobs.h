@@ -37,39 +37,39 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
 
 /* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
    which then comes behind all others. */
-static sampi_shard_row sampi_told_row(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
     sampi_shard_row told = *row;
-    size_t n = row->wrong ? 0 : shard->length;
+    size_t n = row->wrong ? 0 : row->shard->length;
     told.n_list = 0;
     if (!sampi_is_raw(kind)) return told;
-    const size_t r = shard->from + (size_t)(row - shard->row);
-    if (n) sampi_fetch_given(shard, &shard->slice, r, shard->raw_x, shard->raw_id);
-    sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+    const size_t r = row->shard->from + (size_t)(row - row->shard->row);
+    if (n) sampi_fetch_given(row->shard, &row->shard->slice, r, row->shard->raw_x, row->shard->raw_id);
+    sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     return told;
 }
 
 /* RAW, LEFT. Sent: the slice's first ones in order, and the token's logit, -infinity from all slices but its own, so
    the largest is it. Then: the maximum, and the tokens that are told. */
-static void sampi_answer_told(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_told(const sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    sampi_shard_row told = sampi_told_row(row, p->kind);
     float l = -INFINITY;
     for (size_t i = 0; i < told.row.n; i++)
         if (told.row.id[i] == row->token.id) l = told.row.x[i];
     if (sampi_is_raw(p->kind) && told.row.n) {
-        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, shard->raw_x, shard->raw_id);
-        sampi_set_tokens(&told.row, shard->raw_x, shard->raw_id, n);
+        size_t n = sampi_between(&told, -FLT_MAX, INFINITY, row->shard->raw_x, row->shard->raw_id);
+        sampi_set_tokens(&told.row, row->shard->raw_x, row->shard->raw_id, n);
     }
-    (void)sampi_put_first(shard, &told, p);
+    (void)sampi_put_first(&told, p);
     sampi_wire_put_float(p->fields, l + 0.0f);
 }
 
 /* RAW_SUMS, LEFT_SUMS. Sent: the sum of weights, and how many come before the token; both add up. Then: its
    log-probability and rank, and theirs. */
-static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer_told_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
-    const sampi_shard_row told = sampi_told_row(shard, row, p->kind);
+    const sampi_shard_row told = sampi_told_row(row, p->kind);
     const sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     sampi_sums sums = { t->max, 0, 0, 0, 0 };
     uint64_t before = 0;
@@ -82,7 +82,7 @@ static void sampi_answer_told_sums(const samp_shard *shard, const sampi_shard_ro
 }
 
 /* Those of `top` [n_top] that were found are in their places, with logits. */
-static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
 {
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
@@ -92,19 +92,19 @@ static bool sampi_take_told(const samp_shard *shard, sampi_shard_row *row, const
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
-        if ((size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= row->shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;
     }
     return t->logit <= t->max && (sampi_is_raw(p->kind) || t->logit >= -FLT_MAX);
 }
 
-static bool sampi_take_told_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_told_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     t->z = sampi_wire_get(p->fields, 8);
     t->before = sampi_wire_get(p->fields + 8, 8);
-    return t->z >= SAMPI_ONE && t->before < shard->n_vocab;
+    return t->z >= SAMPI_ONE && t->before < row->shard->n_vocab;
 }
 
 static void sampi_tell_set(samp_logprob_set *set, const sampi_telling *t, samp_token token)

@@ -7,9 +7,15 @@ static bool sampi_wants_all(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
-    if (s->off) return false;
-    return s->kind == SAMPI_TAIL_FREE || s->kind == SAMPI_INFILL ||
-           (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST);
+    if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
+        return false;
+    switch (s->kind) {
+#define SAMPI_SHARD_ALL(id, step, least, all)                                                                        \
+    case SAMPI_##id: return all;
+        SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
+#undef SAMPI_SHARD_ALL
+        default: return !sampi_is_chain(s);
+    }
 }
 
 /* The most that one row says in a round. */
@@ -66,6 +72,7 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     for (size_t r = 0; r < rows; r++) {
         sampi_shard_row *row = &shard->row[r];
         memset(row, 0, sizeof *row);
+        row->shard = shard;
         row->work = shard->work;
         row->work.x = (float *)(void *)(base + slices + 2 * r * slice);
         row->work.id = (int32_t *)(void *)(base + slices + (2 * r + 1) * slice);

@@ -123,10 +123,10 @@ static double sampi_guess_grid(const sampi_guess *g)
 }
 
 /* The floor of min_p, if that comes next and what it keeps in any case is listed; INFINITY: no. */
-static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+static double sampi_next_floor(const sampi_shard_row *row)
 {
-    const sampi_sampler *next = row->at + 1 < n ? member[row->at + 1] : NULL;
-    const sampi_kind kind = member[row->at]->kind;
+    const sampi_sampler *next = sampi_row_member(row, 1);
+    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     if (!next || kind == SAMPI_TYPICAL || kind == SAMPI_MIROSTAT) return INFINITY;
     if (next->kind != SAMPI_MIN_P || sampi_min_keep(next) > row->n_list) return INFINITY;
     return (double)row->max + sampi_ln(next->u.cut.p);
@@ -134,16 +134,16 @@ static double sampi_next_floor(const sampi_shard_row *row, sampi_sampler *const 
 
 /* If what is left of a row by the member at work is drawn from next, only temperatures between: which member does, and
    from what maximum, if this is it now? */
-static bool sampi_draws_from(sampi_shard_row *row, sampi_sampler *const *member, int n, float max)
+static bool sampi_draws_from(sampi_shard_row *row, float max)
 {
-    int i = row->at;
-    if (member[i]->kind != SAMPI_MIROSTAT) {
-        for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
-        if (i + 1 != n) return false;
-        bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
-        if (!draws && member[i]->kind != SAMPI_DIST) return false;
+    int ahead = 0;
+    const sampi_sampler *s = sampi_row_member(row, 0);
+    if (s->kind != SAMPI_MIROSTAT) {
+        while ((s = sampi_row_member(row, ++ahead)) && sampi_is_plain_temp(s)) max = sampi_times(max, s->u.temp.t);
+        if (!s || sampi_row_member(row, ahead + 1)) return false;
+        if (s->kind != SAMPI_DIST && !(s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f)) return false;
     }
-    row->drawer = i;
+    row->drawer = row->at + ahead;
     row->draw_max = max;
     return true;
 }
@@ -161,7 +161,7 @@ static float sampi_kept_max(const sampi_shard_row *row)
 
 /* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
    */
-static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member, int n, size_t room)
+static int sampi_ask_runs_of(sampi_shard_row *row, size_t room)
 {
     const float max = sampi_kept_max(row);
     row->end.room = room;
@@ -172,22 +172,22 @@ static int sampi_ask_runs_of(sampi_shard_row *row, sampi_sampler *const *member,
     if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
     else
-        row->ask |= sampi_draws_from(row, member, n, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+        row->ask |= sampi_draws_from(row, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
     return SAMPI_STEP_WAITS;
 }
 
 /* Those in the bucket that has the end. */
-static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
     sampi_end_unguessed(&row->end);
-    return sampi_ask_runs_of(row, member, n, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
 }
 
 /* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
    next ones, and has so many tokens there; `before` of the next ones lie before it. */
-static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, int n, const sampi_guess *g, double at,
-                           double tokens, double before, double finer)
+static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at, double tokens, double before,
+                           double finer)
 {
     sampi_end *end = &row->end;
     bool is_open = end->level == 0 && !end->is_whole; /* nothing is known of its last bucket */
@@ -200,14 +200,13 @@ static int sampi_ask_ahead(sampi_shard_row *row, sampi_sampler *const *member, i
     double begin = before - off * finer, behind = before + off * finer + 1.0;
     end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
     end->until = behind < (double)last ? (uint32_t)behind : last;
-    (void)sampi_ask_runs_of(row, member, n, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
+    (void)sampi_ask_runs_of(row, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
     row->ask |= SAMPI_ASK_HIST;
     return SAMPI_STEP_WAITS;
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
-static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
-                           bool is_whole)
+static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets, bool is_whole)
 {
     sampi_end *end = &row->end;
     sampi_end_within(end, 0.0, range, buckets, is_whole);
@@ -215,17 +214,17 @@ static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, i
     if (range > 0.0) return SAMPI_STEP_WAITS;
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
-    return sampi_ask_runs(row, member, n);
+    return sampi_ask_runs(row);
 }
 
 /* From nothing: of all distances, but for those where hardly anything is to be expected. */
-static int sampi_end_anew(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_anew(sampi_shard_row *row)
 {
     const double mean = row->end.order.mean, range = sampi_full_range(row, mean);
     double most = (row->end.min_keep > 1 ? SAMPI_SHARD_FAR : SAMPI_SHARD_RANGE) - mean;
     if (most < mean) most = mean;
     uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
-    return sampi_end_start(row, member, n, range < most ? range : most, buckets, range <= most);
+    return sampi_end_start(row, range < most ? range : most, buckets, range <= most);
 }
 
 /* How many have to be listed to have all that are kept: so many are expected, and some more. What may well be 256 must
@@ -239,17 +238,17 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
    width, and the values in the middle of them. Where few are to be expected they are asked for themselves. */
-static int sampi_end_around(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_around(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     const double unit = end->scale;
     sampi_guess g;
-    if (!(unit > 0.0)) return sampi_end_anew(row, member, n);
+    if (!(unit > 0.0)) return sampi_end_anew(row);
     sampi_guess_open(&g, row);
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    (void)sampi_ask_ahead(row, member, n, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    (void)sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
     end->room_near = sampi_guess_room(&g, at, tokens);
     end->away = from + 2.0 * (double)end->until / end->scale;
     if (end->room_near == 0) return SAMPI_STEP_WAITS;
@@ -281,7 +280,7 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
 }
 
 /* One bucket of those that have been counted has the end. */
-static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_narrow(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     uint64_t mass = end->mass, count = end->count;
@@ -293,10 +292,10 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
             count += tokens;
             continue;
         }
-        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row, member, n);
-        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row, member, n);
+        double range = sampi_full_range(row, end->order.mean), next_floor = sampi_next_floor(row);
+        if (end->from > 0.0 && end->level == 0 && i == 0) return sampi_end_anew(row);
         if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
-            return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+            return sampi_end_start(row, range, SAMPI_SHARD_FINE, true);
         if (sampi_floor_side(end, next_floor, i) < 0 && next_floor < INFINITY)
             return sampi_floor_cut(row, next_floor);
         int floor_side = sampi_floor_side(end, end->floor, i);
@@ -309,11 +308,10 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         end->buckets[end->level] = SAMPI_SHARD_FINE;
         uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
-        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0))
-            return sampi_ask_runs(row, member, n);
+        if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
         if (end->level >= 2) { /* so many that close together often are few values */
-            (void)sampi_ask_runs_of(row, member, n, SAMPI_SHARD_LIST);
+            (void)sampi_ask_runs_of(row, SAMPI_SHARD_LIST);
             row->ask |= SAMPI_ASK_HIST;
             return SAMPI_STEP_WAITS;
         }
@@ -322,8 +320,7 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, member, n, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE,
-                               SAMPI_SHARD_FINE);
+        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }
@@ -338,24 +335,22 @@ static sampi_seg *sampi_seg_of(const sampi_shard_row *row, samp_token first)
 
 /* The end is found: of the runs before `last` all tokens are kept, of those from there to `to`, which have one logit,
    `keep`, in order of ids. They belong to what is drawn from, and to the sums of what is kept. */
-static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
-                            uint32_t last, uint32_t to, uint64_t keep)
+static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, uint64_t keep)
 {
     const bool draws = row->has & SAMPI_ASK_SEGS;
     const float max = draws ? row->draw_max : row->kept.max;
-    float *x = shard->work.x;
-    uint64_t *w = shard->work.w;
+    float *x = row->shard->work.x;
+    uint64_t *w = row->shard->work.w;
     row->end.mine = 0;
     for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
-    for (int k = row->at + 1; draws && k < row->drawer; k++)
-        sampi_use()->scale(x, to, 1.0f / member[k]->u.temp.t, false, x);
+    if (draws) sampi_scale_for_drawer(row, x, to);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
         const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
         uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
         if (i >= last && n > keep) n = keep;
         if (i >= last) keep -= n;
-        if (i >= last && (size_t)first == shard->first) row->end.mine = n;
+        if (i >= last && (size_t)first == row->shard->first) row->end.mine = n;
         if (draws) {
             uint64_t q = n * sampi_envelope(max, x[i]), z = n * w[i];
             sampi_seg *seg = sampi_seg_of(row, first);
@@ -385,17 +380,17 @@ static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
 
 /* Is the end among the values that RUNS tells, which go on behind end->mass and end->count? *all: these are all of
    end->population. */
-static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, bool *all)
+static bool sampi_end_among(sampi_shard_row *row, bool *all)
 {
     sampi_end *end = &row->end;
     const sampi_parcel *p = row->runs;
-    const uint64_t *weight = shard->work.w;
+    const uint64_t *weight = row->shard->work.w;
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
-        shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        row->shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
         tokens += sampi_run_count(sampi_parcel_entry(p, i));
     }
-    if (p->n) sampi_use()->weights(shard->work.x, p->n, row->max, shard->work.w, NULL);
+    if (p->n) sampi_use()->weights(row->shard->work.x, p->n, row->max, row->shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
@@ -409,7 +404,7 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
         end->last.id = 0;
         end->ties = takes;
         if (takes) {
-            sampi_keep_runs(shard, row, member, i, to, takes);
+            sampi_keep_runs(row, i, to, takes);
             return true;
         }
         end->mass += w * count;
@@ -424,17 +419,17 @@ static bool sampi_end_among(const samp_shard *shard, sampi_shard_row *row, sampi
 }
 
 /* Look among the bucket's values. 0: the end is there. */
-static int sampi_end_in_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     bool all;
-    if (sampi_end_among(shard, row, member, &all)) return 0;
+    if (sampi_end_among(row, &all)) return 0;
     if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
-    return sampi_ask_runs(row, member, n);
+    return sampi_ask_runs(row);
 }
 
 /* The values where the end was expected have come with the buckets, which tell what lies before them. Is it there? */
-static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member)
+static bool sampi_end_as_expected(sampi_shard_row *row)
 {
     sampi_end *end = &row->end, before = *end;
     bool all;
@@ -447,7 +442,7 @@ static bool sampi_end_as_expected(const samp_shard *shard, sampi_shard_row *row,
         end->population += i < end->since ? 0 : tokens;
     }
     bool is_before = end->mass >= end->want && end->count >= end->min_keep;
-    if (!is_before && sampi_end_among(shard, row, member, &all)) return true;
+    if (!is_before && sampi_end_among(row, &all)) return true;
     *end = before;
     row->has &= ~(unsigned)SAMPI_ASK_SEGS;
     row->has_kept = false;
@@ -499,17 +494,18 @@ static void sampi_end_cut(sampi_shard_row *row)
 
 /* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
    Then where the first one ends does not matter. 0: it does. */
-static size_t sampi_next_keeps(const sampi_shard_row *row, sampi_sampler *const *member, int n)
+static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
-    const double floor = sampi_next_floor(row, member, n);
+    const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
-    return keep > sampi_min_keep(member[row->at + 1]) ? keep : sampi_min_keep(member[row->at + 1]);
+    const size_t min_keep = sampi_min_keep(sampi_row_member(row, 1));
+    return keep > min_keep ? keep : min_keep;
 }
 
 /* The buckets, of all logits, have told in which the end lies. If they let expect few tokens up to there, these are
    listed instead. */
-static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_end_first(sampi_shard_row *row)
 {
     sampi_end *end = &row->end;
     sampi_guess g;
@@ -517,7 +513,7 @@ static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, i
     const double at = sampi_guess_end(&g, end);
     const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     const size_t room = sampi_guess_room(&g, at, tokens);
-    int status = sampi_end_narrow(row, member, n);
+    int status = sampi_end_narrow(row);
     if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
     row->ask = 0;
@@ -527,11 +523,10 @@ static int sampi_end_first(sampi_shard_row *row, sampi_sampler *const *member, i
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
    LIST is known. The slice is cut when it returns 0. */
-static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
-                      uint64_t want, uint64_t min_keep, double floor)
+static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
-    const size_t few = sampi_next_keeps(row, member, n); /* asked anew, as the list may have grown */
+    const size_t few = sampi_next_keeps(row); /* asked anew, as the list may have grown */
     if (few) return sampi_keep_listed(row, few);
     if (!row->seeks) {
         row->seeks = true;
@@ -541,18 +536,17 @@ static int sampi_seek(const samp_shard *shard, sampi_shard_row *row, sampi_sampl
         end->min_keep = min_keep > 1 ? min_keep : 1;
         end->floor = floor;
         end->order = sampi_order_from(row->max, mean);
-        if (!row->hist) return sampi_end_anew(row, member, n);
-        if (mean > 0.0) return sampi_end_around(row, member, n);
-        if (!(floor < INFINITY)) return sampi_end_first(row, member, n);
+        if (!row->hist) return sampi_end_anew(row);
+        if (mean > 0.0) return sampi_end_around(row);
+        if (!(floor < INFINITY)) return sampi_end_first(row);
     }
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
         end->later = 0;
         return SAMPI_STEP_WAITS;
     }
-    if (row->hist && !(row->runs && sampi_end_as_expected(shard, row, member)))
-        return sampi_end_narrow(row, member, n);
-    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
+    if (row->hist && !(row->runs && sampi_end_as_expected(row))) return sampi_end_narrow(row);
+    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
     if (status == 0) sampi_end_cut(row);
     return status;
 }

@@ -45,6 +45,7 @@ typedef struct sampi_telling {
 
 /* What is asked for and known of a row. All but the slice is the same on every rank. */
 typedef struct sampi_shard_row {
+    samp_shard *shard;
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
@@ -100,7 +101,9 @@ struct samp_shard {
     int objection;        /* a merged message is not what this rank has said: a status for the next one's head */
     size_t n_rows, batch; /* batch: of all its groups */
     samp_token *out;
-    sampi_shard_row *row;        /* [rows] */
+    sampi_shard_row *row;              /* [rows] */
+    sampi_sampler *member[SAMPI_PLAN]; /* [n_members] of the row at work */
+    int n_members;
     size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
     samp_token_data *list, *all; /* [rows x SAMPI_SHARD_ROOM], [n_all x n_vocab] */
     sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
@@ -110,6 +113,44 @@ struct samp_shard {
     unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 8 * SAMPI_SHARD_ROWS];
 };
 
+/* The member so many places behind the one at work; NULL: there is none. */
+static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
+{
+    return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
+}
+
 /* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
    are listed, and the member is not done. */
 enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
+
+/* The table of steps: a kind, its step (sampi_shard_...), and of a sampler s: will it want to know the least logit? May
+   it want all tokens listed? What stands in no row is gathered; what only patches or shows has a flag in core/table.h.
+   */
+/* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_SHARD_GUMBEL(X) X(GUMBEL, gumbel, false, false)
+#else
+#define SAMPI_SHARD_GUMBEL(X)
+#endif
+#define SAMPI_SHARD_STEPS(X) \
+    X(TOP_N_SIGMA, sigma, true, false) \
+    X(TOP_K, top_k, s->u.top_k.k > SAMPI_SHARD_ROOM, s->u.top_k.ties) \
+    X(TAIL_FREE, tail_free, false, true) \
+    X(TYPICAL, typical, true, false) \
+    X(TOP_P, top_p, true, false) \
+    X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(XTC, xtc, false, false) \
+    X(TEMP, temp, false, false) \
+    X(TEMP_EXT, temp, false, false) \
+    X(SMOOTHING, smoothing, false, false) \
+    X(GREEDY, greedy, false, false) \
+    X(DIST, dist, false, false) \
+    X(MIROSTAT, mirostat, true, s->u.mirostat.m > SAMPI_SHARD_LIST) \
+    X(MIROSTAT_V2, mirostat_v2, false, false) \
+    X(ADAPTIVE_P, adaptive_p, false, false) \
+    SAMPI_SHARD_GUMBEL(X)
+/* clang-format on */

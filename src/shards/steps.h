@@ -72,6 +72,13 @@ static int sampi_ask_more(sampi_shard_row *row)
     return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
 }
 
+/* All tokens are listed, for the steps over the array: right for every sampler. */
+static int sampi_shard_gather(sampi_shard_row *row, sampi_sampler *s)
+{
+    (void)s;
+    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_STEP_WAITS : sampi_ask_more(row);
+}
+
 /* Is all that is left of the row in the list? */
 static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
 
@@ -153,7 +160,7 @@ static int sampi_shard_scale(sampi_shard_row *row, float t)
 }
 
 /* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
-static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
     if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
@@ -184,7 +191,7 @@ static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
 
 /* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
    Where the cut lies within the list that is all; behind it each slice masks by itself. */
-static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
+static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
 {
     const bool is_known = row->has & SAMPI_HAS_LEAST;
     if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */

@@ -4,14 +4,14 @@
    */
 
 /* Behind what is listed, in order, and none above the maximum: the array and its sums rely on that. */
-static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
 {
     uint64_t behind = sampi_wire_get(p->fields, 8);
-    if (behind < p->n || behind > shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
+    if (behind < p->n || behind > row->shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
-        if ((size_t)d.id >= shard->n_vocab) return false;
+        if ((size_t)d.id >= row->shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
         if ((row->has & SAMPI_ASK_TOP) && d.logit > row->max) return false;
         row->list[row->n_list++] = d;
@@ -31,7 +31,7 @@ static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const
 }
 
 /* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
-static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     if (row->seeks) {
         row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
@@ -47,17 +47,17 @@ static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const
     row->sums.s = sampi_wire_get(p->fields + 16, 8);
     row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
     row->has |= SAMPI_ASK_SUMS;
-    return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
+    return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
 
 /* In order, and none above the maximum. */
-static bool sampi_take_near(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
     row->near = p;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
-        if ((size_t)d.id >= shard->n_vocab || d.logit > row->max) return false;
+        if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
         if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
         last = d;
     }
@@ -75,7 +75,7 @@ static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
 }
 
 /* One of each slice. Their sums may wrap in a hostile message; then a walk over them finds nothing, and ends. */
-static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_segs(sampi_shard_row *row, const sampi_parcel *p)
 {
     row->q = row->z = 0;
     row->n_seg = p->n;
@@ -86,28 +86,28 @@ static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const
         row->z += row->seg[i].z = sampi_wire_get(entry + 11, 8);
     }
     row->has |= SAMPI_ASK_SEGS;
-    return p->n == shard->n_ranks;
+    return p->n == row->shard->n_ranks;
 }
 
 /* A token, at 4 bytes of id and 4 of logit. */
-static bool sampi_take_token(const samp_shard *shard, sampi_shard_row *row, const unsigned char *at)
+static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
 {
     row->token.id = (samp_token)sampi_wire_u32(at);
     row->token.logit = sampi_wire_float(at + 4);
-    return row->token.id >= 0 && (size_t)row->token.id < shard->n_vocab && sampi_is_number(row->token.logit) &&
+    return row->token.id >= 0 && (size_t)row->token.id < row->shard->n_vocab && sampi_is_number(row->token.logit) &&
            row->token.logit <= row->max;
 }
 
 /* Note what a parcel says; false: no rank would. */
-static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
         case SAMPI_PARCEL_TOP:
             row->end.top = row->draw_max = sampi_wire_float(p->entries);
             row->drawer = row->at;
             return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
-        case SAMPI_PARCEL_LIST: return sampi_take_list(shard, row, p);
-        case SAMPI_PARCEL_SUMS: return sampi_take_sums(shard, row, p);
+        case SAMPI_PARCEL_LIST: return sampi_take_list(row, p);
+        case SAMPI_PARCEL_SUMS: return sampi_take_sums(row, p);
         case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
         case SAMPI_PARCEL_HIST: row->hist = p; return true;
         case SAMPI_PARCEL_RUNS:
@@ -115,21 +115,21 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
             for (uint32_t i = 0; i < p->n; i++)
                 if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
             return true;
-        case SAMPI_PARCEL_NEAR: return sampi_take_near(shard, row, p);
-        case SAMPI_PARCEL_SEGS: return sampi_take_segs(shard, row, p);
+        case SAMPI_PARCEL_NEAR: return sampi_take_near(row, p);
+        case SAMPI_PARCEL_SEGS: return sampi_take_segs(row, p);
         case SAMPI_PARCEL_DRAW:
             row->drawn = sampi_wire_u32(p->fields);
             row->has |= SAMPI_ASK_DRAW;
-            return row->drawn == UINT32_MAX || sampi_take_token(shard, row, p->fields + 4);
+            return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
         case SAMPI_PARCEL_REACH:
             row->reached = sampi_wire_get(p->fields, 8);
             row->has |= SAMPI_ASK_REACH;
-            return sampi_take_token(shard, row, p->fields + 8);
-        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(shard, row, p->fields + 8);
+            return sampi_take_token(row, p->fields + 8);
+        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(row, p->fields + 8);
         case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: return sampi_take_told(shard, row, p);
+        case SAMPI_PARCEL_LEFT: return sampi_take_told(row, p);
         case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(shard, row, p);
+        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(row, p);
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }

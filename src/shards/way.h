@@ -4,13 +4,31 @@
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* The members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask.
-   -1: not to be done here. */
-static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
+static int sampi_shard_step(sampi_shard_row *row)
 {
-    int all = sampi_members(s, member, 0), n = 0;
-    const sampi_sampler *done = sampi_first_mask(s);
-    sampi_sampler *last = NULL;
+    sampi_sampler *s = sampi_row_member(row, 0);
+    s->at_position = row->s->position;
+    s->at_ordinal = row->ordinal[s->kind];
+    if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
+    if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
+    switch (s->kind) {
+#define SAMPI_SHARD_STEP(id, step, least, all)                                                                       \
+    case SAMPI_##id: return sampi_shard_##step(row, s);
+        SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
+#undef SAMPI_SHARD_STEP
+        default: return sampi_shard_gather(row, s);
+    }
+}
+
+/* The row's members that are on, but for softmax, which changes nothing but at the end, and one that is in the mask:
+   how many. -1: not to be done here. */
+static int sampi_shard_members(sampi_shard_row *row)
+{
+    sampi_sampler **member = row->shard->member, *last = NULL;
+    int all = sampi_members(row->s, member, 0), n = 0;
+    const sampi_sampler *done = sampi_first_mask(row->s);
+    row->shard->n_members = 0;
     for (int i = 0; i < all; i++) {
         if (sampi_is_llama_cpp(member[i])) return -1;
         if (member[i]->off || member[i] == done) continue;
@@ -19,58 +37,19 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
     if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
+    row->shard->n_members = n;
     return all < 0 ? -1 : n;
 }
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
-static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
-{
-    sampi_sampler *s = member[row->at];
-    s->at_position = row->s->position;
-    s->at_ordinal = row->ordinal[s->kind];
-    switch (s->kind) {
-        case SAMPI_CONSTRAINT:
-        case SAMPI_LOGIT_BIAS:
-        case SAMPI_PENALTIES:
-        case SAMPI_DRY: return sampi_shard_patch(row, s);
-        case SAMPI_TOP_N_SIGMA: return sampi_shard_sigma(row, s);
-        case SAMPI_TOP_K: return sampi_shard_top_k(shard, row, member, n, s);
-        case SAMPI_TAIL_FREE: return sampi_shard_tail_free(shard, row, s);
-        case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
-        case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
-        case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
-        case SAMPI_TOP_A:
-        case SAMPI_P_LESS:
-        case SAMPI_EPSILON:
-        case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
-        case SAMPI_XTC: return sampi_shard_xtc(row, s);
-        case SAMPI_INFILL:
-            if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
-            return sampi_ask_more(row);
-        case SAMPI_TEMP:
-        case SAMPI_TEMP_EXT: return sampi_shard_temp(row, s);
-        case SAMPI_GREEDY:
-            if (row->at + 1 < n) return 0;
-            if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-            row->token = row->list[0];
-            return sampi_shard_accept(row, n);
-        case SAMPI_DIST: return sampi_shard_dist(row, n);
-        case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
-        case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
-        case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SMOOTHING: return sampi_shard_smoothing(row, s);
-        case SAMPI_SOFTMAX: return 0;
-#ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL: return sampi_shard_gumbel(row, n);
-#endif
-        default: return SAMP_E_UNSUPPORTED; /* top_h, min_k, log_softmax, top_p_decay, and whoever is new */
-    }
-}
+/* On to the next member. */
+static void sampi_shard_next(sampi_shard_row *row) { row->ordinal[sampi_row_member(row, 0)->kind]++, row->at++; }
 
 /* All candidates are listed: the rest is the array's. */
-static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+static int sampi_shard_finish(sampi_shard_row *row)
 {
     samp_token_data_array cur = { row->list, row->n_list, -1, true };
+    samp_shard *shard = row->shard;
+    samp_logprobs told;
     sampi_job job;
     memset(&job, 0, sizeof job);
     job.s = row->s;
@@ -79,24 +58,24 @@ static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sam
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
     if (row->drawing) { /* mirostat has cut */
-        row->ordinal[member[row->at]->kind]++;
-        (void)sampi_mirostat_select(member[row->at++], &cur);
+        sampi_sampler *s = sampi_row_member(row, 0);
+        sampi_shard_next(row);
+        (void)sampi_mirostat_select(s, &cur);
     }
-    if (!row->logprobs) return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
-    samp_logprobs told = *row->logprobs;
-    job.logprobs = &told;
-    int status = sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
-    row->left = told.processed;
-    row->has_left = true;
+    if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
+    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, row->ordinal,
+                                       &row->token.id);
+    row->has_left = row->logprobs != NULL;
+    if (row->logprobs) row->left = told.processed;
     return status;
 }
 
 /* The row has a token, or a status. */
-static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int status)
+static void sampi_shard_close(sampi_shard_row *row, int status)
 {
     row->open = false;
     row->ask = 0;
-    shard->out[row - shard->row] = status ? status : row->token.id;
+    row->shard->out[row - row->shard->row] = status ? status : row->token.id;
     if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
 }
 
@@ -104,10 +83,9 @@ static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int statu
 static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs = row->near = NULL; }
 
 /* Go on, until an answer is needed. */
-static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
+static void sampi_shard_advance(sampi_shard_row *row)
 {
-    sampi_sampler *member[SAMPI_PLAN];
-    int n = sampi_shard_members(row->s, member), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
+    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
     row->ask = 0;
     if (row->telling) status = SAMPI_STEP_ENDS;
     while (status == 0 || status == SAMPI_STEP_LISTED) {
@@ -116,19 +94,19 @@ static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
             break;
         }
         if (sampi_is_listed(row)) {
-            status = sampi_shard_finish(shard, row, member, n);
+            status = sampi_shard_finish(row);
             if (status == 0) status = SAMPI_STEP_ENDS;
             break;
         }
-        status = sampi_shard_step(shard, row, member, n);
+        status = sampi_shard_step(row);
         if (status) continue;
-        row->ordinal[member[row->at++]->kind]++;
+        sampi_shard_next(row);
         row->drawing = row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
     if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
-    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
-    if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
+    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
+    if (status != SAMPI_STEP_WAITS) sampi_shard_close(row, status == SAMPI_STEP_ENDS ? 0 : status);
 }
