@@ -137,7 +137,9 @@ test-sanitize-long: $(B)/san_omp/test_batch.full \
 $(B)/%.checked: $(B)/%
 	$(call stamp,$(MODE) ./$<,$* (sanitizers))
 
-VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
+# mostly arithmetic, or long: the sanitizers play these
+VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema \
+  test_fast test_batch test_naive test_rollback test_tales test_drafts test_alloc
 
 # TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
 THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread $(INCLUDE)
@@ -247,21 +249,21 @@ $(B)/schema_walks: tests/schema/schema_walks.c tests/support/schema_cases.h test
 $(B)/schema_files: tests/schema/schema_files.c tests/support/schema_cases.h tests/support/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some twenty seconds of a core.
+# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it: some ten seconds of a core.
 FUZZERS ?= calls chain batch state kv llama peers grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
-fuzz/calls: RANDOM_INPUTS := 800000
-fuzz/chain: RANDOM_INPUTS := 180000
-fuzz/batch: RANDOM_INPUTS := 3300
-fuzz/state: RANDOM_INPUTS := 190000
-fuzz/kv: RANDOM_INPUTS := 230000
-fuzz/llama: RANDOM_INPUTS := 90000
-fuzz/peers: RANDOM_INPUTS := 150000
-fuzz/grammar_text: RANDOM_INPUTS := 40000000
-fuzz/grammar_walk: RANDOM_INPUTS := 50000
-fuzz/grammar_saved: RANDOM_INPUTS := 280000
-fuzz/shard_merge: RANDOM_INPUTS := 230000
+fuzz/calls: RANDOM_INPUTS := 400000
+fuzz/chain: RANDOM_INPUTS := 90000
+fuzz/batch: RANDOM_INPUTS := 1650
+fuzz/state: RANDOM_INPUTS := 95000
+fuzz/kv: RANDOM_INPUTS := 115000
+fuzz/llama: RANDOM_INPUTS := 45000
+fuzz/peers: RANDOM_INPUTS := 75000
+fuzz/grammar_text: RANDOM_INPUTS := 20000000
+fuzz/grammar_walk: RANDOM_INPUTS := 25000
+fuzz/grammar_saved: RANDOM_INPUTS := 140000
+fuzz/shard_merge: RANDOM_INPUTS := 115000
 
 # Those that are linked with the library (tests/support/library.c), and those that include the implementation.
 FUZZ_LINKED := calls kv peers grammar_text grammar_walk grammar_saved
@@ -446,7 +448,7 @@ CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads 
   test-generic test-wasm test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress \
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code
-CI_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
+CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
   test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old
 
 ## ci: what .ci/run adds to make test

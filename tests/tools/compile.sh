@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compile the implementation; any warning is an error. Usage:
-#   compile.sh DIR         with each of $COMPILERS, every language without optimisation, the oldest and a GNU one with it
+#   compile.sh DIR         with each of $COMPILERS, as C11 and C++11 with optimisation and without, the other languages' syntax
 #   compile.sh DIR full    with each of $COMPILERS, every language and optimisation
 #   compile.sh DIR quick   as C11 and C++11 with $CC and $CXX, once
 set -eu
@@ -175,6 +175,13 @@ END
     done
 }
 
+syntax() { # compiler, standard, suffix: what the language alone may find, of all there is
+    # shellcheck disable=SC2086
+    "$1" -std="$2" $warn $parts -fsyntax-only "$dir/gpu.$3"
+    n=$((n + 1))
+}
+parts="-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+
 if [ "${2:-}" = quick ]; then
     hints "$CC" c11 c
     hints "$CXX" c++11 cpp
@@ -193,18 +200,20 @@ for c in $COMPILERS; do
     hints "$cxx" c++11 cpp
     errors "$cxx" c++11 cpp
     hidden "$cxx" c++11 cpp
-    for opt in -O0 -O2 "-O3 -march=native"; do
-        case ${2:-}$opt in
-        full* | -O0) c_std="c11 gnu11 c17" cxx_std="c++11 gnu++17 c++20" ;;
-        -O2) c_std=c11 cxx_std=c++11 ;;
-        *) c_std=gnu11 cxx_std=gnu++17 ;;
-        esac
-        for std in $c_std; do build "$c" $std c "$opt"; done
-        for std in $cxx_std; do build "$cxx" $std cpp "$opt"; done
+    for std in c11 c++11; do
+        case $std in c++*) driver=$cxx suffix=cpp ;; *) driver=$c suffix=c ;; esac
+        build "$driver" $std $suffix -O0
+        build "$driver" $std $suffix -O2
+        build "$driver" $std $suffix -O0 "$parts"
+        [ "${2:-}" != full ] || build "$driver" $std $suffix "-O3 -march=native"
+    done
+    for std in gnu11 c17 gnu++17 c++20; do
+        case $std in *++*) driver=$cxx suffix=cpp ;; *) driver=$c suffix=c ;; esac
+        [ "${2:-}" = full ] || { syntax "$driver" $std $suffix; continue; }
+        for opt in -O0 -O2 "-O3 -march=native"; do build "$driver" $std $suffix "$opt"; done
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
-    build "$c" c11 c "-O3 -march=native" "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
-    build "$cxx" c++11 cpp -O0 "-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+    build "$c" gnu11 c "-O3 -march=native" "$parts"
     llama "$c" c11 c "-O3 -march=native"
     llama "$cxx" c++11 cpp -O0
 done

@@ -24,16 +24,17 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMB
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
     writable "$dir/all.o" last sampi_chosen
-    # shellcheck disable=SC2086
-    "$CC" -std=c11 -O0 $part -I. -c "$dir/static.c" -o "$dir/static.o"
     nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$part"
     [ "$(wc -l < "$dir/symbols$part")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
     if grep -v '^samp_' "$dir/symbols$part"; then echo "namespace: exported without samp_" >&2; exit 1; fi
-    if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
     case $part in *KV) more='|sincos|sin|cos' ;; *LLAMA) more='|llama_\w+' ;; *) more= ;; esac
     undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc$more" || true)
     if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 done
+all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+# shellcheck disable=SC2086
+"$CC" -std=c11 -O0 $all -I. -c "$dir/static.c" -o "$dir/static.o"
+if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
 writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters
 if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking' "$dir/symbols"; then
