@@ -29231,13 +29231,13 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     uint32_t first = end->from > 0.0, last = end->buckets[end->level] - is_open;
     if (tokens < 1.0) tokens = 1.0;
     double off = sampi_guess_error(g, at) + 16.0 / tokens, grid = 1.5 * sampi_guess_grid(g);
-    if (off * tokens > 0.5 * SAMPI_SHARD_AHEAD) off = 0.5 * SAMPI_SHARD_AHEAD / tokens;
+    if (off * tokens > 0.5 * (double)SAMPI_SHARD_AHEAD) off = 0.5 * (double)SAMPI_SHARD_AHEAD / tokens;
     double room = 2.0 * tokens * (off + 1.0 / finer) + 1.0;
     if (off < grid) off = grid, room = SAMPI_SHARD_AHEAD;
     double begin = before - off * finer, behind = before + off * finer + 1.0;
     end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
     end->until = behind < (double)last ? (uint32_t)behind : last;
-    (void)sampi_ask_runs_of(row, room < SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
+    (void)sampi_ask_runs_of(row, room < (double)SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
     row->ask |= SAMPI_ASK_HIST;
     return SAMPI_STEP_WAITS;
 }
@@ -29270,7 +29270,7 @@ static size_t sampi_guess_room(const sampi_guess *g, double at, double tokens)
 {
     double count = sampi_guess_around(g, at, true), off = sampi_guess_error(g, at) * tokens;
     if (2.0 * count <= SAMPI_SHARD_LIST + SAMPI_SHARD_NEAR) return SAMPI_SHARD_NEAR;
-    return count + off <= SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
+    return count + off <= (double)SAMPI_SHARD_ROOM ? (size_t)(count + off) : 0;
 }
 
 /* A mean is known, and buckets by logit, which tell how far from it to expect the end: fine ones of two such buckets'
@@ -29357,7 +29357,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
+        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }
