@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7713 samplers/temperature.h          17193 grammar/head.h
-     263 api/config.h                     7882 samplers/smoothing.h            17228 grammar/tree.h
-     294 api/types.h                      7964 samplers/softmax.h              18030 grammar/finishing.h
-     543 api/missing.h                    7996 samplers/drafted.h              18327 grammar/reading.h
-     557 api/sample.h                     8021 samplers/greedy.h               18412 grammar/gbnf.h
-     646 api/chains.h                     8062 samplers/choose.h               18704 grammar/regex.h
-     898 api/samplers.h                   8125 samplers/ratio.h                19101 grammar/derivatives.h
-    1153 api/gumbel.h                     8192 samplers/draw.h                 19678 grammar/vocabulary.h
-    1176 api/operator.h                   8277 samplers/dist.h                 20146 grammar/triggers.h
-    1226 api/kv.h                         8307 samplers/gumbel.h               20471 grammar/matcher.h
-    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20648 grammar/states.h
-    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20803 grammar/items.h
-    1466 api/grammar.h                    8776 samplers/custom.h               20929 grammar/masks.h
-    1630 api/shards.h                     8836 config/describe.h               21124 grammar/runs.h
-    1727 api/peers.h                      9017 config/from_params.h            21297 grammar/entries.h
-    1796 api/drafts.h                     9082 config/orders.h                 21668 grammar/accepting.h
-    1895 api/constraints.h                9314 config/numbers.h                22004 grammar/waiting.h
-    2066 api/parts.h                      9452 config/set.h                    22130 grammar/history.h
-    2104 base/switches.h                  9606 config/tell.h                   22256 grammar/room.h
-    2358 base/random.h                    9739 config/settings.h               22557 grammar/sampler.h
-    2381 base/mt19937.h                   9851 life/rollback.h                 22819 grammar/hooks.h
-    2455 base/exact.h                    10107 life/chain.h                    22943 schema/head.h
-    2667 base/bits128.h                  10381 life/members.h                  23117 schema/errors.h
-    2746 base/elements.h                 10496 life/update.h                   23230 schema/collections.h
-    2875 kernels/llama_cpp/contract.h    10693 life/copy.h                     23264 schema/references.h
-    2923 kernels/contract.h              10861 rows/row.h                      23536 schema/strings.h
-    3043 kernels/scalar.h                11139 rows/reserve.h                  23598 schema/numbers.h
-    3229 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23871 schema/sets.h
-    3250 kernels/sets.h                  11324 rows/thresholds.h               24069 schema/formats.h
-    3299 kernels/vectors.h               11430 rows/compact.h                  24266 schema/scalars.h
-    3417 kernels/avx512.h                11612 rows/sums.h                     24565 schema/goals.h
-    3501 kernels/avx2.h                  11760 rows/changes.h                  24786 schema/alternatives.h
-    3563 kernels/sse2.h                  11841 rows/cuts.h                     25264 schema/objects.h
-    3580 kernels/neon.h                  12269 rows/typical.h                  25777 schema/arrays.h
-    3602 kernels/wasm.h                  12581 rows/tail_free.h                26031 schema/whole.h
-    3618 kernels/generic.h               12657 rows/selecting.h                26204 grammar/grammars.h
-    3638 kernels/shared.h                12788 rows/mirostat.h                 26266 peers/tables.h
-    3762 kernels/passes.h                12869 rows/plan.h                     26573 peers/values.h
-    4335 kernels/llama_cpp/passes.h      12917 rows/logprobs.h                 26985 peers/llama_server.h
-    4419 kernels/check.h                 13003 rows/step.h                     27054 peers/fields.h
-    4443 kernels/dispatch.h              13020 rows/llama_cpp/sums.h           27215 peers/requests.h
-    4643 core/array.h                    13331 rows/llama_cpp/samplers.h       27339 shards/head.h
-    4973 core/table.h                    13800 rows/llama_cpp/step.h           27460 shards/bytes.h
-    5152 core/windows.h                  13829 run/apply.h                     27558 shards/merging.h
-    5244 constraints/record.h            13912 run/writing.h                   27836 shards/row.h
-    5281 rows/work.h                     14036 run/arrays.h                    27994 shards/answers.h
-    5307 life/past.h                     14138 run/arrays_llama_cpp.h          28548 shards/logprobs.h
-    5367 core/record.h                   14336 run/walk.h                      28686 shards/told.h
-    5482 core/fields.h                   14437 run/finish.h                    28825 shards/steps.h
-    5563 core/owners.h                   14467 run/draw_llama_cpp.h            29037 shards/prefix.h
-    5611 core/mt19937.h                  14543 run/draw.h                      29591 shards/cuts.h
-    5668 core/no_mt19937.h               14626 run/sample.h                    29805 shards/draws.h
-    5701 core/making.h                   14742 run/verify.h                    29961 shards/way.h
-    5834 core/streams.h                  14832 run/batch.h                     30075 shards/memory.h
-    5872 life/state_fields.h             14984 life/state.h                    30159 shards/batch.h
-    5972 samplers/llama_cpp.h            15156 operator/weights.h              30586 drafts/head.h
-    6060 samplers/logit_bias.h           15244 operator/search.h               30634 drafts/block.h
-    6161 samplers/patch.h                15383 operator/run.h                  30824 drafts/tree.h
-    6211 samplers/penalties.h            15552 kv/cells.h                      30958 drafts/relaxed.h
-    6361 samplers/dry.h                  15589 kv/making.h                     31041 constraints/automaton.h
-    6818 samplers/cut.h                  15815 kv/slot.h                       31131 constraints/making.h
-    6841 samplers/top_n_sigma.h          15954 kv/sequences.h                  31347 constraints/sampler.h
-    6942 samplers/top_k.h                16089 kv/data.h                       31440 constraints/constructors.h
-    6998 samplers/tail_free.h            16213 kv/update.h                     31706 constraints/accepting.h
-    7116 samplers/typical.h              16339 kv/state.h                      31948 constraints/drawing.h
-    7190 samplers/top_p.h                16551 llama_cpp/functions.h           32134 constraints/told.h
-    7232 samplers/min_p.h                16621 llama_cpp/object.h              32195 constraints/kind.h
-    7273 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32239 constraints/top_p_decay.h
-    7407 samplers/top_h.h                16752 text/reading.h                  32323 constraints/accessors.h
-    7460 samplers/min_k.h                16862 text/strings.h                  32362 core/kinds.h
-    7516 samplers/xtc.h                  16962 text/values.h                   32405 base/restore.h
-    7598 samplers/infill.h               17117 text/documents.h                32419 api/license.h
+       2 api/opening.h                    7714 samplers/temperature.h          17194 grammar/head.h
+     263 api/config.h                     7883 samplers/smoothing.h            17229 grammar/tree.h
+     294 api/types.h                      7965 samplers/softmax.h              18031 grammar/finishing.h
+     543 api/missing.h                    7997 samplers/drafted.h              18328 grammar/reading.h
+     557 api/sample.h                     8022 samplers/greedy.h               18413 grammar/gbnf.h
+     646 api/chains.h                     8063 samplers/choose.h               18705 grammar/regex.h
+     898 api/samplers.h                   8126 samplers/ratio.h                19102 grammar/derivatives.h
+    1153 api/gumbel.h                     8193 samplers/draw.h                 19679 grammar/vocabulary.h
+    1176 api/operator.h                   8278 samplers/dist.h                 20147 grammar/triggers.h
+    1226 api/kv.h                         8308 samplers/gumbel.h               20472 grammar/matcher.h
+    1407 api/llama_cpp.h                  8375 samplers/mirostat.h             20649 grammar/states.h
+    1449 api/text_error.h                 8623 samplers/adaptive_p.h           20804 grammar/items.h
+    1466 api/grammar.h                    8777 samplers/custom.h               20930 grammar/masks.h
+    1630 api/shards.h                     8837 config/describe.h               21125 grammar/runs.h
+    1728 api/peers.h                      9018 config/from_params.h            21298 grammar/entries.h
+    1797 api/drafts.h                     9083 config/orders.h                 21669 grammar/accepting.h
+    1896 api/constraints.h                9315 config/numbers.h                22005 grammar/waiting.h
+    2067 api/parts.h                      9453 config/set.h                    22131 grammar/history.h
+    2105 base/switches.h                  9607 config/tell.h                   22257 grammar/room.h
+    2359 base/random.h                    9740 config/settings.h               22558 grammar/sampler.h
+    2382 base/mt19937.h                   9852 life/rollback.h                 22820 grammar/hooks.h
+    2456 base/exact.h                    10108 life/chain.h                    22944 schema/head.h
+    2668 base/bits128.h                  10382 life/members.h                  23118 schema/errors.h
+    2747 base/elements.h                 10497 life/update.h                   23231 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10694 life/copy.h                     23265 schema/references.h
+    2924 kernels/contract.h              10862 rows/row.h                      23537 schema/strings.h
+    3044 kernels/scalar.h                11140 rows/reserve.h                  23599 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11210 rows/pieces.h                   23872 schema/sets.h
+    3251 kernels/sets.h                  11325 rows/thresholds.h               24070 schema/formats.h
+    3300 kernels/vectors.h               11431 rows/compact.h                  24267 schema/scalars.h
+    3418 kernels/avx512.h                11613 rows/sums.h                     24566 schema/goals.h
+    3502 kernels/avx2.h                  11761 rows/changes.h                  24787 schema/alternatives.h
+    3564 kernels/sse2.h                  11842 rows/cuts.h                     25265 schema/objects.h
+    3581 kernels/neon.h                  12270 rows/typical.h                  25778 schema/arrays.h
+    3603 kernels/wasm.h                  12582 rows/tail_free.h                26032 schema/whole.h
+    3619 kernels/generic.h               12658 rows/selecting.h                26205 grammar/grammars.h
+    3639 kernels/shared.h                12789 rows/mirostat.h                 26267 peers/tables.h
+    3763 kernels/passes.h                12870 rows/plan.h                     26574 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12918 rows/logprobs.h                 26986 peers/llama_server.h
+    4420 kernels/check.h                 13004 rows/step.h                     27055 peers/fields.h
+    4444 kernels/dispatch.h              13021 rows/llama_cpp/sums.h           27216 peers/requests.h
+    4644 core/array.h                    13332 rows/llama_cpp/samplers.h       27340 shards/head.h
+    4974 core/table.h                    13801 rows/llama_cpp/step.h           27461 shards/bytes.h
+    5153 core/windows.h                  13830 run/apply.h                     27559 shards/merging.h
+    5245 constraints/record.h            13913 run/writing.h                   27837 shards/row.h
+    5282 rows/work.h                     14037 run/arrays.h                    27995 shards/answers.h
+    5308 life/past.h                     14139 run/arrays_llama_cpp.h          28549 shards/logprobs.h
+    5368 core/record.h                   14337 run/walk.h                      28687 shards/told.h
+    5483 core/fields.h                   14438 run/finish.h                    28826 shards/steps.h
+    5564 core/owners.h                   14468 run/draw_llama_cpp.h            29038 shards/prefix.h
+    5612 core/mt19937.h                  14544 run/draw.h                      29593 shards/cuts.h
+    5669 core/no_mt19937.h               14627 run/sample.h                    29807 shards/draws.h
+    5702 core/making.h                   14743 run/verify.h                    29963 shards/way.h
+    5835 core/streams.h                  14833 run/batch.h                     30077 shards/memory.h
+    5873 life/state_fields.h             14985 life/state.h                    30161 shards/batch.h
+    5973 samplers/llama_cpp.h            15157 operator/weights.h              30588 drafts/head.h
+    6061 samplers/logit_bias.h           15245 operator/search.h               30636 drafts/block.h
+    6162 samplers/patch.h                15384 operator/run.h                  30826 drafts/tree.h
+    6212 samplers/penalties.h            15553 kv/cells.h                      30960 drafts/relaxed.h
+    6362 samplers/dry.h                  15590 kv/making.h                     31043 constraints/automaton.h
+    6819 samplers/cut.h                  15816 kv/slot.h                       31133 constraints/making.h
+    6842 samplers/top_n_sigma.h          15955 kv/sequences.h                  31349 constraints/sampler.h
+    6943 samplers/top_k.h                16090 kv/data.h                       31442 constraints/constructors.h
+    6999 samplers/tail_free.h            16214 kv/update.h                     31708 constraints/accepting.h
+    7117 samplers/typical.h              16340 kv/state.h                      31950 constraints/drawing.h
+    7191 samplers/top_p.h                16552 llama_cpp/functions.h           32136 constraints/told.h
+    7233 samplers/min_p.h                16622 llama_cpp/object.h              32197 constraints/kind.h
+    7274 samplers/by_sums.h              16676 llama_cpp/vocabulary.h          32241 constraints/top_p_decay.h
+    7408 samplers/top_h.h                16753 text/reading.h                  32325 constraints/accessors.h
+    7461 samplers/min_k.h                16863 text/strings.h                  32364 core/kinds.h
+    7517 samplers/xtc.h                  16963 text/values.h                   32407 base/restore.h
+    7599 samplers/infill.h               17118 text/documents.h                32421 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1659,8 +1659,9 @@ typedef struct samp_ranks {
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
-              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
-              top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row besides.
+              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with
+              ties, top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row
+              besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* NULL is fine. */
@@ -29357,7 +29358,8 @@ static int sampi_end_narrow(sampi_shard_row *row)
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
+        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE,
+                               SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }

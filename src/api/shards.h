@@ -29,8 +29,9 @@ typedef struct samp_ranks {
      Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
      Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 36
               KiB for each of its rows (128 at most at a time), and once 29 bytes a token of the slice; 12 bytes a token
-              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with ties,
-              top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row besides.
+              of the vocabulary more for a row whose chain has tail_free, infill, mirostat with m > 256, top_k with
+              ties, top_p with a decay, top_h, min_k or log_softmax. Without an allreduce n_ranks times 23 KiB a row
+              besides.
    samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
 SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
 /* NULL is fine. */

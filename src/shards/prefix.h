@@ -320,7 +320,8 @@ static int sampi_end_narrow(sampi_shard_row *row)
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
-        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE, SAMPI_SHARD_FINE);
+        return sampi_ask_ahead(row, &g, at, (double)tokens, (at - (double)i) * (double)SAMPI_SHARD_FINE,
+                               SAMPI_SHARD_FINE);
     }
     return SAMP_E_FORMAT;
 }
