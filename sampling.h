@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7714 samplers/temperature.h          17194 grammar/head.h
-     263 api/config.h                     7883 samplers/smoothing.h            17229 grammar/tree.h
-     294 api/types.h                      7965 samplers/softmax.h              18031 grammar/finishing.h
-     543 api/missing.h                    7997 samplers/drafted.h              18328 grammar/reading.h
-     557 api/sample.h                     8022 samplers/greedy.h               18413 grammar/gbnf.h
-     646 api/chains.h                     8063 samplers/choose.h               18705 grammar/regex.h
-     898 api/samplers.h                   8126 samplers/ratio.h                19102 grammar/derivatives.h
-    1153 api/gumbel.h                     8193 samplers/draw.h                 19679 grammar/vocabulary.h
-    1176 api/operator.h                   8278 samplers/dist.h                 20147 grammar/triggers.h
-    1226 api/kv.h                         8308 samplers/gumbel.h               20472 grammar/matcher.h
-    1407 api/llama_cpp.h                  8375 samplers/mirostat.h             20649 grammar/states.h
-    1449 api/text_error.h                 8623 samplers/adaptive_p.h           20804 grammar/items.h
-    1466 api/grammar.h                    8777 samplers/custom.h               20930 grammar/masks.h
-    1630 api/shards.h                     8837 config/describe.h               21125 grammar/runs.h
-    1728 api/peers.h                      9018 config/from_params.h            21298 grammar/entries.h
-    1797 api/drafts.h                     9083 config/orders.h                 21669 grammar/accepting.h
-    1896 api/constraints.h                9315 config/numbers.h                22005 grammar/waiting.h
-    2067 api/parts.h                      9453 config/set.h                    22131 grammar/history.h
-    2105 base/switches.h                  9607 config/tell.h                   22257 grammar/room.h
-    2359 base/random.h                    9740 config/settings.h               22558 grammar/sampler.h
-    2382 base/mt19937.h                   9852 life/rollback.h                 22820 grammar/hooks.h
-    2456 base/exact.h                    10108 life/chain.h                    22944 schema/head.h
-    2668 base/bits128.h                  10382 life/members.h                  23118 schema/errors.h
-    2747 base/elements.h                 10497 life/update.h                   23231 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10694 life/copy.h                     23265 schema/references.h
-    2924 kernels/contract.h              10862 rows/row.h                      23537 schema/strings.h
-    3044 kernels/scalar.h                11140 rows/reserve.h                  23599 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11210 rows/pieces.h                   23872 schema/sets.h
-    3251 kernels/sets.h                  11325 rows/thresholds.h               24070 schema/formats.h
-    3300 kernels/vectors.h               11431 rows/compact.h                  24267 schema/scalars.h
-    3418 kernels/avx512.h                11613 rows/sums.h                     24566 schema/goals.h
-    3502 kernels/avx2.h                  11761 rows/changes.h                  24787 schema/alternatives.h
-    3564 kernels/sse2.h                  11842 rows/cuts.h                     25265 schema/objects.h
-    3581 kernels/neon.h                  12270 rows/typical.h                  25778 schema/arrays.h
-    3603 kernels/wasm.h                  12582 rows/tail_free.h                26032 schema/whole.h
-    3619 kernels/generic.h               12658 rows/selecting.h                26205 grammar/grammars.h
-    3639 kernels/shared.h                12789 rows/mirostat.h                 26267 peers/tables.h
-    3763 kernels/passes.h                12870 rows/plan.h                     26574 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12918 rows/logprobs.h                 26986 peers/llama_server.h
-    4420 kernels/check.h                 13004 rows/step.h                     27055 peers/fields.h
-    4444 kernels/dispatch.h              13021 rows/llama_cpp/sums.h           27216 peers/requests.h
-    4644 core/array.h                    13332 rows/llama_cpp/samplers.h       27340 shards/head.h
-    4974 core/table.h                    13801 rows/llama_cpp/step.h           27461 shards/bytes.h
-    5153 core/windows.h                  13830 run/apply.h                     27559 shards/merging.h
-    5245 constraints/record.h            13913 run/writing.h                   27837 shards/row.h
-    5282 rows/work.h                     14037 run/arrays.h                    27995 shards/answers.h
-    5308 life/past.h                     14139 run/arrays_llama_cpp.h          28549 shards/logprobs.h
-    5368 core/record.h                   14337 run/walk.h                      28687 shards/told.h
-    5483 core/fields.h                   14438 run/finish.h                    28826 shards/steps.h
-    5564 core/owners.h                   14468 run/draw_llama_cpp.h            29038 shards/prefix.h
-    5612 core/mt19937.h                  14544 run/draw.h                      29593 shards/cuts.h
-    5669 core/no_mt19937.h               14627 run/sample.h                    29807 shards/draws.h
-    5702 core/making.h                   14743 run/verify.h                    29963 shards/way.h
-    5835 core/streams.h                  14833 run/batch.h                     30077 shards/memory.h
-    5873 life/state_fields.h             14985 life/state.h                    30161 shards/batch.h
-    5973 samplers/llama_cpp.h            15157 operator/weights.h              30588 drafts/head.h
-    6061 samplers/logit_bias.h           15245 operator/search.h               30636 drafts/block.h
-    6162 samplers/patch.h                15384 operator/run.h                  30826 drafts/tree.h
-    6212 samplers/penalties.h            15553 kv/cells.h                      30960 drafts/relaxed.h
-    6362 samplers/dry.h                  15590 kv/making.h                     31043 constraints/automaton.h
-    6819 samplers/cut.h                  15816 kv/slot.h                       31133 constraints/making.h
-    6842 samplers/top_n_sigma.h          15955 kv/sequences.h                  31349 constraints/sampler.h
-    6943 samplers/top_k.h                16090 kv/data.h                       31442 constraints/constructors.h
-    6999 samplers/tail_free.h            16214 kv/update.h                     31708 constraints/accepting.h
-    7117 samplers/typical.h              16340 kv/state.h                      31950 constraints/drawing.h
-    7191 samplers/top_p.h                16552 llama_cpp/functions.h           32136 constraints/told.h
-    7233 samplers/min_p.h                16622 llama_cpp/object.h              32197 constraints/kind.h
-    7274 samplers/by_sums.h              16676 llama_cpp/vocabulary.h          32241 constraints/top_p_decay.h
-    7408 samplers/top_h.h                16753 text/reading.h                  32325 constraints/accessors.h
-    7461 samplers/min_k.h                16863 text/strings.h                  32364 core/kinds.h
-    7517 samplers/xtc.h                  16963 text/values.h                   32407 base/restore.h
-    7599 samplers/infill.h               17118 text/documents.h                32421 api/license.h
+       2 api/opening.h                    7714 samplers/temperature.h          17195 grammar/head.h
+     263 api/config.h                     7883 samplers/smoothing.h            17230 grammar/tree.h
+     294 api/types.h                      7965 samplers/softmax.h              18032 grammar/finishing.h
+     543 api/missing.h                    7997 samplers/drafted.h              18329 grammar/reading.h
+     557 api/sample.h                     8022 samplers/greedy.h               18414 grammar/gbnf.h
+     646 api/chains.h                     8063 samplers/choose.h               18706 grammar/regex.h
+     898 api/samplers.h                   8126 samplers/ratio.h                19103 grammar/derivatives.h
+    1153 api/gumbel.h                     8193 samplers/draw.h                 19680 grammar/vocabulary.h
+    1176 api/operator.h                   8278 samplers/dist.h                 20148 grammar/triggers.h
+    1226 api/kv.h                         8308 samplers/gumbel.h               20473 grammar/matcher.h
+    1407 api/llama_cpp.h                  8375 samplers/mirostat.h             20650 grammar/states.h
+    1449 api/text_error.h                 8623 samplers/adaptive_p.h           20805 grammar/items.h
+    1466 api/grammar.h                    8777 samplers/custom.h               20931 grammar/masks.h
+    1630 api/shards.h                     8837 config/describe.h               21126 grammar/runs.h
+    1728 api/peers.h                      9018 config/from_params.h            21299 grammar/entries.h
+    1797 api/drafts.h                     9083 config/orders.h                 21670 grammar/accepting.h
+    1896 api/constraints.h                9315 config/numbers.h                22006 grammar/waiting.h
+    2067 api/parts.h                      9453 config/set.h                    22132 grammar/history.h
+    2105 base/switches.h                  9607 config/tell.h                   22258 grammar/room.h
+    2359 base/random.h                    9740 config/settings.h               22559 grammar/sampler.h
+    2382 base/mt19937.h                   9852 life/rollback.h                 22821 grammar/hooks.h
+    2456 base/exact.h                    10108 life/chain.h                    22945 schema/head.h
+    2668 base/bits128.h                  10382 life/members.h                  23119 schema/errors.h
+    2747 base/elements.h                 10497 life/update.h                   23232 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10694 life/copy.h                     23266 schema/references.h
+    2924 kernels/contract.h              10862 rows/row.h                      23538 schema/strings.h
+    3044 kernels/scalar.h                11140 rows/reserve.h                  23600 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11210 rows/pieces.h                   23873 schema/sets.h
+    3251 kernels/sets.h                  11325 rows/thresholds.h               24071 schema/formats.h
+    3300 kernels/vectors.h               11431 rows/compact.h                  24268 schema/scalars.h
+    3418 kernels/avx512.h                11613 rows/sums.h                     24567 schema/goals.h
+    3502 kernels/avx2.h                  11761 rows/changes.h                  24788 schema/alternatives.h
+    3564 kernels/sse2.h                  11842 rows/cuts.h                     25266 schema/objects.h
+    3581 kernels/neon.h                  12270 rows/typical.h                  25779 schema/arrays.h
+    3603 kernels/wasm.h                  12582 rows/tail_free.h                26033 schema/whole.h
+    3619 kernels/generic.h               12658 rows/selecting.h                26206 grammar/grammars.h
+    3639 kernels/shared.h                12789 rows/mirostat.h                 26268 peers/tables.h
+    3763 kernels/passes.h                12870 rows/plan.h                     26575 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12918 rows/logprobs.h                 26987 peers/llama_server.h
+    4420 kernels/check.h                 13004 rows/step.h                     27056 peers/fields.h
+    4444 kernels/dispatch.h              13021 rows/llama_cpp/sums.h           27217 peers/requests.h
+    4644 core/array.h                    13332 rows/llama_cpp/samplers.h       27341 shards/head.h
+    4974 core/table.h                    13801 rows/llama_cpp/step.h           27462 shards/bytes.h
+    5153 core/windows.h                  13830 run/apply.h                     27560 shards/merging.h
+    5245 constraints/record.h            13913 run/writing.h                   27838 shards/row.h
+    5282 rows/work.h                     14037 run/arrays.h                    27996 shards/answers.h
+    5308 life/past.h                     14139 run/arrays_llama_cpp.h          28550 shards/logprobs.h
+    5368 core/record.h                   14337 run/walk.h                      28688 shards/told.h
+    5483 core/fields.h                   14440 run/finish.h                    28827 shards/steps.h
+    5564 core/owners.h                   14479 run/draw_llama_cpp.h            29039 shards/prefix.h
+    5612 core/mt19937.h                  14553 run/draw.h                      29594 shards/cuts.h
+    5669 core/no_mt19937.h               14628 run/sample.h                    29808 shards/draws.h
+    5702 core/making.h                   14744 run/verify.h                    29964 shards/way.h
+    5835 core/streams.h                  14834 run/batch.h                     30078 shards/memory.h
+    5873 life/state_fields.h             14986 life/state.h                    30162 shards/batch.h
+    5973 samplers/llama_cpp.h            15158 operator/weights.h              30589 drafts/head.h
+    6061 samplers/logit_bias.h           15246 operator/search.h               30637 drafts/block.h
+    6162 samplers/patch.h                15385 operator/run.h                  30827 drafts/tree.h
+    6212 samplers/penalties.h            15554 kv/cells.h                      30961 drafts/relaxed.h
+    6362 samplers/dry.h                  15591 kv/making.h                     31044 constraints/automaton.h
+    6819 samplers/cut.h                  15817 kv/slot.h                       31134 constraints/making.h
+    6842 samplers/top_n_sigma.h          15956 kv/sequences.h                  31350 constraints/sampler.h
+    6943 samplers/top_k.h                16091 kv/data.h                       31443 constraints/constructors.h
+    6999 samplers/tail_free.h            16215 kv/update.h                     31709 constraints/accepting.h
+    7117 samplers/typical.h              16341 kv/state.h                      31951 constraints/drawing.h
+    7191 samplers/top_p.h                16553 llama_cpp/functions.h           32137 constraints/told.h
+    7233 samplers/min_p.h                16623 llama_cpp/object.h              32198 constraints/kind.h
+    7274 samplers/by_sums.h              16677 llama_cpp/vocabulary.h          32242 constraints/top_p_decay.h
+    7408 samplers/top_h.h                16754 text/reading.h                  32326 constraints/accessors.h
+    7461 samplers/min_k.h                16864 text/strings.h                  32365 core/kinds.h
+    7517 samplers/xtc.h                  16964 text/values.h                   32408 base/restore.h
+    7599 samplers/infill.h               17119 text/documents.h                32422 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -12886,7 +12886,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 }
 
 /* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
-   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
+   p. With a custom sampler among them, or one behind the selection, it is none that is whole. */
 typedef struct sampi_plan {
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
     sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
@@ -14393,6 +14393,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
+/* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
+   counts and the position, and without memory for an array beside w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const uint32_t *ordinal)
 {
@@ -14456,6 +14458,15 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
+/* The token that a row has selected; `before`: that row, or what it was before a selection that has used it up. */
+static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
+{
+    *token = row->token;
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
+    return status;
+}
+
 /* The rest of a draw, members from .. n, over an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
@@ -14468,7 +14479,9 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 /* ---- src/run/draw_llama_cpp.h ---- */
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of what is left. */
+   chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
+   array in order (row->cur), one that is off may have to say that nothing is left, and one that declines takes its
+   random numbers back. */
 
 /* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
@@ -14531,12 +14544,8 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (!status && row->cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
-        *token = row->token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) {
-            sampi_compact(&last);
-            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
-        }
+        if (job->logprobs) sampi_compact(&last);
+        status = sampi_accept_drawn(job, row, &last, token);
     }
     return sampi_end_draw(s, status);
 }
@@ -14574,54 +14583,46 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
     return known;
 }
 
-/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
-   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+/* What would show a custom sampler another zero than the steps: the row's -0 would be +0 by now, but one that a sampler
+   made would not. */
+static bool sampi_has_minus_zero(const sampi_row *row)
 {
-    sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    bool sorted;
-    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++)
-        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
-    if (status) return status; /* none of these has a state that a draw changes */
-    sampi_compact(row);
-    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
-        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
-    samp_token_data_array cur = sampi_row_array(row);
-    if (sorted) sampi_sort_all(&cur);
-    sampi_save_state(s);
-    s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+    for (size_t i = 0; i < row->n; i++)
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return true;
+    return false;
 }
 
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
+/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
+   steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
+   these members does, as none of them has a state that a draw changes. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_plan plan;
+    bool sorted = false;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
-    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
-    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+    sampi_sampler *const *list = plan.whole ? plan.list : plan.member;
+    const int n = plan.whole ? plan.n : plan.n_members, end = plan.whole ? n : sampi_known_members(&plan, &sorted);
+    if (end == 0) return SAMPI_DECLINED;
+    if (plan.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
-    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
-        if (row.floor > -FLT_MAX) sampi_compact(&row);
-        samp_token_data_array cur = sampi_row_array(&row);
-        s->perf.n_steps++;
-        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
-    } else if (!status) {
-        *token = row.token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
-    }
-    return sampi_end_draw(s, status);
+    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, ordinal)) == SAMP_OK))
+        i++;
+    if (status != SAMPI_DECLINED && (status || plan.whole))
+        return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+    if (!plan.whole && status) return SAMPI_DECLINED;
+    if (!plan.whole || row.floor > -FLT_MAX) sampi_compact(&row);
+    if (!plan.whole && sampi_has_minus_zero(&row)) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
+    if (sorted) sampi_sort_all(&cur);
+    s->perf.n_steps++;
+    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, ordinal, token));
 }
 
 /* ---- src/run/sample.h ---- */

@@ -16,7 +16,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 }
 
 /* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
-   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
+   p. With a custom sampler among them, or one behind the selection, it is none that is whole. */
 typedef struct sampi_plan {
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
     sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */

@@ -30,52 +30,44 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
     return known;
 }
 
-/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
-   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+/* What would show a custom sampler another zero than the steps: the row's -0 would be +0 by now, but one that a sampler
+   made would not. */
+static bool sampi_has_minus_zero(const sampi_row *row)
 {
-    sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    bool sorted;
-    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++)
-        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
-    if (status) return status; /* none of these has a state that a draw changes */
-    sampi_compact(row);
-    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
-        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
-    samp_token_data_array cur = sampi_row_array(row);
-    if (sorted) sampi_sort_all(&cur);
-    sampi_save_state(s);
-    s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+    for (size_t i = 0; i < row->n; i++)
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return true;
+    return false;
 }
 
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
+/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
+   steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
+   these members does, as none of them has a state that a draw changes. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_plan plan;
+    bool sorted = false;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && sampi_is_llama_cpp(plan.member[0])) return sampi_draw_llama(job, &plan, &row, token);
-    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
-    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+    sampi_sampler *const *list = plan.whole ? plan.list : plan.member;
+    const int n = plan.whole ? plan.n : plan.n_members, end = plan.whole ? n : sampi_known_members(&plan, &sorted);
+    if (end == 0) return SAMPI_DECLINED;
+    if (plan.whole && job->logprobs && sampi_traits_of(list[n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
-    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
-        if (row.floor > -FLT_MAX) sampi_compact(&row);
-        samp_token_data_array cur = sampi_row_array(&row);
-        s->perf.n_steps++;
-        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
-    } else if (!status) {
-        *token = row.token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
-    }
-    return sampi_end_draw(s, status);
+    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, ordinal)) == SAMP_OK))
+        i++;
+    if (status != SAMPI_DECLINED && (status || plan.whole))
+        return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
+    if (!plan.whole && status) return SAMPI_DECLINED;
+    if (!plan.whole || row.floor > -FLT_MAX) sampi_compact(&row);
+    if (!plan.whole && sampi_has_minus_zero(&row)) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
+    if (sorted) sampi_sort_all(&cur);
+    s->perf.n_steps++;
+    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, ordinal, token));
 }

@@ -1,6 +1,8 @@
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
-   chain goes on by steps over the array of what is left. */
+   chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
+   array in order (row->cur), one that is off may have to say that nothing is left, and one that declines takes its
+   random numbers back. */
 
 /* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
@@ -63,12 +65,8 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     if (!status && row->cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
-        *token = row->token;
-        if (job->accept) status = samp_accept(&s->base, *token);
-        if (!status && job->logprobs) {
-            sampi_compact(&last);
-            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
-        }
+        if (job->logprobs) sampi_compact(&last);
+        status = sampi_accept_drawn(job, row, &last, token);
     }
     return sampi_end_draw(s, status);
 }

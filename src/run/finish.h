@@ -18,6 +18,15 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
+/* The token that a row has selected; `before`: that row, or what it was before a selection that has used it up. */
+static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_row *before, samp_token *token)
+{
+    *token = row->token;
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_row_logprobs(before, *token, &job->logprobs->processed);
+    return status;
+}
+
 /* The rest of a draw, members from .. n, over an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                             samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)

@@ -56,6 +56,8 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
     return view;
 }
 
+/* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
+   counts and the position, and without memory for an array beside w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                           samp_token_data_array *cur, const uint32_t *ordinal)
 {
