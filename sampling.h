@@ -545,10 +545,10 @@ extern "C" {
    compiler can be told to refuse their use: its error then names the macro that is missing. */
 #ifdef __has_attribute
 #if __has_attribute(unavailable)
-#define SAMP_MISSING(part)                                                                                           \
+#define SAMP_MISSING(part) \
     extern __attribute__((unavailable("define " part " before the first #include of sampling.h, in each file")))
 #elif __has_attribute(error) /* gcc 11 */
-#define SAMP_MISSING(part)                                                                                           \
+#define SAMP_MISSING(part) \
     extern __attribute__((error("define " part " before the first #include of sampling.h, in each file")))
 #endif
 #endif
@@ -2073,26 +2073,26 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 #if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) &&                \
+#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GRAMMAR before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) &&                  \
+#if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_SHARDS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) &&                  \
+#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GUMBEL before the first #include of this file, wherever it is included"
 #endif
 #if defined(SAMPLING_PEERS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_PEERS_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_PEERS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) &&                  \
+#if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_DRAFTS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) &&        \
+#if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
 #endif
@@ -2143,13 +2143,13 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
 
 /* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
    What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
-#error                                                                                                               \
+#error \
     "sampling.h: put SAMPLING_IMPLEMENTATION in a file of its own and add -fno-fast-math for it: tokens would change"
 #endif
-#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
-     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+#if (defined(__FLT_EVAL_METHOD__) && \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) || \
     (defined(_M_IX86_FP) && _M_IX86_FP < 2)
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif
@@ -2491,7 +2491,7 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
     return sum + z;
 }
 
-#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) || \
     (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
 #define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
 #else
@@ -2817,12 +2817,12 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 }
 
 /* Call f, which is inlined, with each dtype as a constant. */
-#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
-    switch (dtype) {                                                                                                 \
-        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
-        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
-        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
-        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
+#define SAMPI_BY_DTYPE(f, x, dtype, ...) \
+    switch (dtype) { \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__); \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__); \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__); \
+        default: return f(x, SAMP_F32, __VA_ARGS__); \
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
@@ -4452,12 +4452,12 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
    since all sets give the same tokens. A row keeps the kernels that it began with (sampi_open_row). */
 
 /* Whose expf is used is named apart: four lanes have none, libm's takes as long. */
-#define SAMPI_KERNELS(name, isa, long)                                                                               \
-    {                                                                                                                \
-        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
-            sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
-            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa)                  \
+#define SAMPI_KERNELS(name, isa, long) \
+    { \
+        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, \
+            sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa, \
+            sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) \
     }
 #ifndef SAMP_NO_MT19937
 #define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
@@ -5523,14 +5523,14 @@ struct sampi_field {
 
 /* What a room's list of fields is made of. samp_describe tells them in the order of the list, the first that is bad is
    the one samp_status names, and the fingerprint takes them in this order too: a field must not move in its list. */
-#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told)                                                   \
-    {                                                                                                                \
-        SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how,   \
-            told                                                                                                     \
+#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told) \
+    { \
+        SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
+            told \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */                     \
-    {                                                                                                                \
-        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told               \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
+    { \
+        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
@@ -6153,10 +6153,10 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_LOGIT_BIAS_ROW                                                                                         \
-    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED,                    \
-        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS,                  \
-        sampi_logit_bias_apply, sampi_fast_logit_bias,                                                               \
+#define SAMPI_LOGIT_BIAS_ROW \
+    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
+        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
+        sampi_logit_bias_apply, sampi_fast_logit_bias, \
         SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply, sampi_fast_logit_bias)
 
 /* ---- src/samplers/patch.h ---- */
@@ -6353,10 +6353,10 @@ static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_PENALTIES_ROW                                                                                          \
-    "penalties", 0, 'e', "penalties",                                                                                \
-        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,                    \
-        SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS,                     \
+#define SAMPI_PENALTIES_ROW \
+    "penalties", 0, 'e', "penalties", \
+        SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+        SAMPI_FIELDS_OF(SAMPI_PENALTIES_FIELDS), sampi_penalties_is_off, &SAMPI_PENALTIES_HOOKS, \
         sampi_penalties_apply, sampi_fast_penalties, SAMPI_BY_LLAMA_CPP(sampi_penalties_apply, sampi_fast_penalties)
 
 /* ---- src/samplers/dry.h ---- */
@@ -6811,9 +6811,9 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_DRY_ROW                                                                                                \
-    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED,  \
-        SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry,      \
+#define SAMPI_DRY_ROW \
+    "dry", 0, 'd', "dry", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED, \
+        SAMPI_FIELDS_OF(SAMPI_DRY_FIELDS), sampi_dry_is_off, &SAMPI_DRY_HOOKS, sampi_dry_apply, sampi_fast_dry, \
         SAMPI_BY_LLAMA_CPP(sampi_dry_apply, sampi_fast_dry)
 
 /* ---- src/samplers/cut.h ---- */
@@ -6934,10 +6934,10 @@ static const sampi_field SAMPI_TOP_N_SIGMA_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return s->u.cut.p <= 0.0f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_N_SIGMA_ROW                                                                                        \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED,                             \
-        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS,                        \
-        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma,                                                             \
+#define SAMPI_TOP_N_SIGMA_ROW \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
+        sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
 
 /* ---- src/samplers/top_k.h ---- */
@@ -6989,11 +6989,11 @@ static const sampi_field SAMPI_TOP_K_FIELDS[] = {
 static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.top_k.k <= 0; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_K_ROW                                                                                              \
-    "top-k", 0, 'k', "top_k;top-k",                                                                                  \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |    \
-            SAMPI_LLAMA_BY_ORDER,                                                                                    \
-        SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply,                 \
+#define SAMPI_TOP_K_ROW \
+    "top-k", 0, 'k', "top_k;top-k", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
 
 /* ---- src/samplers/tail_free.h ---- */
@@ -7108,10 +7108,10 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TAIL_FREE_ROW                                                                                          \
-    "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs",                                                            \
-        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,                        \
-        SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply,             \
+#define SAMPI_TAIL_FREE_ROW \
+    "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
+        SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
 
 /* ---- src/samplers/typical.h ---- */
@@ -7182,10 +7182,10 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TYPICAL_ROW                                                                                            \
-    "typical", 0, 'y', "typ_p;typical;typical_p;typ-p",                                                              \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,                   \
-        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply,                 \
+#define SAMPI_TYPICAL_ROW \
+    "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
 
 /* ---- src/samplers/top_p.h ---- */
@@ -7224,10 +7224,10 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_P_ROW                                                                                              \
-    "top-p", 0, 'p', "top_p;top-p;nucleus",                                                                          \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,                  \
-        SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p,   \
+#define SAMPI_TOP_P_ROW \
+    "top-p", 0, 'p', "top_p;top-p;nucleus", \
+        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
 
 /* ---- src/samplers/min_p.h ---- */
@@ -7264,11 +7264,11 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_MIN_P_ROW                                                                                              \
-    "min-p", 0, 'm', "min_p;min-p",                                                                                  \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                   \
-            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR,                                                          \
-        SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p,   \
+#define SAMPI_MIN_P_ROW \
+    "min-p", 0, 'm', "min_p;min-p", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
+        SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
 /* ---- src/samplers/by_sums.h ---- */
@@ -7348,10 +7348,10 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_A_ROW                                                                                              \
-    "top-a", 0, 'a', "top_a;top-a",                                                                                  \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,        \
-        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                   \
+#define SAMPI_TOP_A_ROW \
+    "top-a", 0, 'a', "top_a;top-a", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
@@ -7365,10 +7365,10 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_P_LESS_ROW                                                                                             \
-    "p-less", 0, 'l', "p_less;p-less",                                                                               \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
-        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                  \
+#define SAMPI_P_LESS_ROW \
+    "p-less", 0, 'l', "p_less;p-less", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
@@ -7382,10 +7382,10 @@ static const sampi_field SAMPI_EPSILON_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_EPSILON_ROW                                                                                            \
-    "epsilon", 0, 'c', "epsilon_cutoff;epsilon",                                                                     \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
-        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply,                 \
+#define SAMPI_EPSILON_ROW \
+    "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
@@ -7399,9 +7399,9 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_ETA_ROW                                                                                                \
-    "eta", 0, 'h', "eta_cutoff;eta",                                                                                 \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED,                            \
+#define SAMPI_ETA_ROW \
+    "eta", 0, 'h', "eta_cutoff;eta", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
         SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
@@ -7453,9 +7453,9 @@ static const sampi_field SAMPI_TOP_H_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_H_ROW                                                                                              \
-    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
-        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply,                     \
+#define SAMPI_TOP_H_ROW \
+    "top-h", 0, 'b', "top_h;top-h", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_H_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_h_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_top_h_apply, NULL)
 
 /* ---- src/samplers/min_k.h ---- */
@@ -7509,9 +7509,9 @@ static const sampi_field SAMPI_MIN_K_FIELDS[] = {
 static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.cut.p < 0.0f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_MIN_K_ROW                                                                                              \
-    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED,     \
-        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply,                 \
+#define SAMPI_MIN_K_ROW \
+    "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
 
 /* ---- src/samplers/xtc.h ---- */
@@ -7591,9 +7591,9 @@ static const sampi_field SAMPI_XTC_FIELDS[] = {
 static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_XTC_ROW                                                                                                \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,                \
-        SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc,       \
+#define SAMPI_XTC_ROW \
+    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
 
 /* ---- src/samplers/infill.h ---- */
@@ -7707,8 +7707,8 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_INFILL_ROW                                                                                             \
-    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
+#define SAMPI_INFILL_ROW \
+    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)
 
 /* ---- src/samplers/temperature.h ---- */
@@ -7860,11 +7860,11 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TEMP_ROW                                                                                               \
-    "temp", 0, 0, "",                                                                                                \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED |               \
-            SAMPI_LLAMA_BY_ORDER,                                                                                    \
-        SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp,   \
+#define SAMPI_TEMP_ROW \
+    "temp", 0, 0, "", \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
+            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
 
 static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
@@ -7874,10 +7874,10 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TEMP_EXT_ROW                                                                                           \
-    "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext",                                                        \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER,                               \
-        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply,            \
+#define SAMPI_TEMP_EXT_ROW \
+    "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
+        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
 
 /* ---- src/samplers/smoothing.h ---- */
@@ -7951,15 +7951,15 @@ static const sampi_field SAMPI_SMOOTHING_FIELDS[] = {
 static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s->u.smoothing.factor == 0.0f; }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_SMOOTHING_ROW                                                                                          \
-    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE,               \
-        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply,     \
+#define SAMPI_SMOOTHING_ROW \
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
+        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
         sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_LOG_SOFTMAX_ROW                                                                                        \
-    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE,             \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing,                         \
+#define SAMPI_LOG_SOFTMAX_ROW \
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
         SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 /* ---- src/samplers/softmax.h ---- */
@@ -7989,9 +7989,9 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
 SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_plain(SAMPI_SOFTMAX, 0); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_SOFTMAX_ROW                                                                                            \
-    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS,  \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL,                                           \
+#define SAMPI_SOFTMAX_ROW \
+    "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
 
 /* ---- src/samplers/drafted.h ---- */
@@ -8053,11 +8053,11 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_plain(SAMPI_GREEDY, 0); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_GREEDY_ROW                                                                                             \
-    "greedy", 0, 0, "",                                                                                              \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED |                \
-            SAMPI_LLAMA_BY_ORDER,                                                                                    \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy,                               \
+#define SAMPI_GREEDY_ROW \
+    "greedy", 0, 0, "", \
+        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
 
 /* ---- src/samplers/choose.h ---- */
@@ -8299,10 +8299,10 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init_plain(SAMPI_DIST, seed); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_DIST_ROW                                                                                               \
-    "dist", 1, 0, "",                                                                                                \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER,          \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist,                                   \
+#define SAMPI_DIST_ROW \
+    "dist", 1, 0, "", \
+        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
 
 /* ---- src/samplers/gumbel.h ---- */
@@ -8366,8 +8366,8 @@ static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
 SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi_init_plain(SAMPI_GUMBEL, seed); }
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_GUMBEL_ROW                                                                                             \
-    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS,                   \
+#define SAMPI_GUMBEL_ROW \
+    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
@@ -8599,11 +8599,11 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_MIROSTAT_ROW                                                                                           \
-    "mirostat", 3, 0, "",                                                                                            \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER |                   \
-            SAMPI_LLAMA_SORTS,                                                                                       \
-        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply,                   \
+#define SAMPI_MIROSTAT_ROW \
+    "mirostat", 3, 0, "", \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+            SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
 static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
@@ -8614,10 +8614,10 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 };
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_MIROSTAT_V2_ROW                                                                                        \
-    "mirostat-v2", 4, 0, "",                                                                                         \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS,              \
-        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply,             \
+#define SAMPI_MIROSTAT_V2_ROW \
+    "mirostat-v2", 4, 0, "", \
+        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
 
 /* ---- src/samplers/adaptive_p.h ---- */
@@ -8769,9 +8769,9 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_ADAPTIVE_P_ROW                                                                                         \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED,             \
-        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply,             \
+#define SAMPI_ADAPTIVE_P_ROW \
+    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+        SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
 
 /* ---- src/samplers/custom.h ---- */
@@ -8830,8 +8830,8 @@ static const sampi_hooks SAMPI_CUSTOM_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CUSTOM_ROW                                                                                             \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL,                  \
+#define SAMPI_CUSTOM_ROW \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_CUSTOM_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* ---- src/config/describe.h ---- */
@@ -9007,7 +9007,7 @@ SAMP_API int samp_version(void) { return SAMP_VERSION; }
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
-#define SAMPI_STATUS_TEXT(name, value, text)                                                                         \
+#define SAMPI_STATUS_TEXT(name, value, text) \
     case value: return text;
         SAMP_STATUS_LIST(SAMPI_STATUS_TEXT)
 #undef SAMPI_STATUS_TEXT
@@ -22938,8 +22938,8 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 
 /* Its samplers' own name is "grammar"; saved states know the kind by this one.
    name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_GRAMMAR_ROW                                                                                            \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL,                 \
+#define SAMPI_GRAMMAR_ROW \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* ---- src/schema/head.h ---- */
@@ -22995,17 +22995,17 @@ typedef enum sampi_schema_key {
 } sampi_schema_key;
 
 /* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
-#define SAMPI_SCHEMA_VALUES(X)                                                                                       \
-    X(ANY, 0x7f, "") /* or looked at where it is read */                                                             \
-    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false")                                           \
-    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number")                                                                    \
-    X(TEXT, 1 << SAMPI_JSON_STRING, "a string")                                                                      \
-    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array")                                                                       \
-    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object")                                                                  \
-    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them")                            \
-    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema")                                                    \
-    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */                         \
-    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */   \
+#define SAMPI_SCHEMA_VALUES(X) \
+    X(ANY, 0x7f, "") /* or looked at where it is read */ \
+    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
+    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
+    X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
+    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array") \
+    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object") \
+    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them") \
+    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema") \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */ \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */ \
     X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
 enum {
 #define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
@@ -23188,7 +23188,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
         return -1;
     int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
     if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
-#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text) \
     if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
 #undef SAMPI_SCHEMA_EXPECTED
@@ -24116,13 +24116,13 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 
 /* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
    text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
-#define SAMPI_RE_DATE                                                                                                \
-    "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))"    \
+#define SAMPI_RE_DATE \
+    "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))" \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
 #define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
 #define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
 #define SAMPI_RE_SECONDS "(\\.\\d+)?"
-#define SAMPI_RE_TIME                                                                                                \
+#define SAMPI_RE_TIME \
     "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
 #define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
 #define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
@@ -24130,22 +24130,22 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
 #define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
 #define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
-#define SAMPI_RE_IPV6                                                                                                \
-    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0")                                         \
-        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2")                        \
-            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32      \
+#define SAMPI_RE_IPV6 \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0") \
+        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2") \
+            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32 \
         "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
 #define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 #define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
 #define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 #define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
-#define SAMPI_RE_AUTHORITY                                                                                           \
+#define SAMPI_RE_AUTHORITY \
     "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
 #define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
 #define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
 #define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
-#define SAMPI_RE_URI                                                                                                 \
-    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE                                                     \
+#define SAMPI_RE_URI \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE \
                     "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
 #define SAMPI_RE_DAYS   "\\d+D"
 #define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
@@ -27425,15 +27425,15 @@ enum {
 
 /* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
    paragraphs above, and a case where parcels are merged, answered and taken. */
-#define SAMPI_PARCELS(X)                                                                                             \
-    X(TOP, 0, 4)                                                                                                     \
-    X(LIST, 16, 7)                                                                                                   \
-    X(SUMS, 32, 0)                                                                                                   \
-    X(SIGMA, 32, 0)                                                                                                  \
-    X(HIST, 0, 11)                                                                                                   \
-    X(RUNS, 16, 10)                                                                                                  \
-    X(NEAR, 16, 7)                                                                                                   \
-    X(SEGS, 0, 19)                                                                                                   \
+#define SAMPI_PARCELS(X) \
+    X(TOP, 0, 4) \
+    X(LIST, 16, 7) \
+    X(SUMS, 32, 0) \
+    X(SIGMA, 32, 0) \
+    X(HIST, 0, 11) \
+    X(RUNS, 16, 10) \
+    X(NEAR, 16, 7) \
+    X(SEGS, 0, 19) \
     X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
@@ -28170,7 +28170,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     bool wants = false;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         switch (s->kind) {
-#define SAMPI_SHARD_LEAST(id, step, least, all)                                                                      \
+#define SAMPI_SHARD_LEAST(id, step, least, all) \
     case SAMPI_##id: wants = least; break;
             SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
 #undef SAMPI_SHARD_LEAST
@@ -29977,7 +29977,7 @@ static int sampi_shard_step(sampi_shard_row *row)
     if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
     if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
     switch (s->kind) {
-#define SAMPI_SHARD_STEP(id, step, least, all)                                                                       \
+#define SAMPI_SHARD_STEP(id, step, least, all) \
     case SAMPI_##id: return sampi_shard_##step(row, s);
         SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
 #undef SAMPI_SHARD_STEP
@@ -30088,7 +30088,7 @@ static bool sampi_wants_all(const sampi_sampler *s)
     if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
     switch (s->kind) {
-#define SAMPI_SHARD_ALL(id, step, least, all)                                                                        \
+#define SAMPI_SHARD_ALL(id, step, least, all) \
     case SAMPI_##id: return all;
         SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
 #undef SAMPI_SHARD_ALL
@@ -32233,10 +32233,10 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CONSTRAINT_ROW                                                                                         \
-    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED,                      \
-        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS,                  \
-        sampi_constraint_apply, sampi_fast_constraint,                                                               \
+#define SAMPI_CONSTRAINT_ROW \
+    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
+        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
+        sampi_constraint_apply, sampi_fast_constraint, \
         SAMPI_BY_LLAMA_CPP(sampi_constraint_apply, sampi_fast_constraint)
 
 /* ---- src/constraints/top_p_decay.h ---- */
@@ -32295,9 +32295,9 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.decay.p, 1);
 }
 
-#define SAMPI_DECAY(param, member)                                                                                   \
-    {                                                                                                                \
-        SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), 1, 0, 1, SAMPI_OPEN, #param     \
+#define SAMPI_DECAY(param, member) \
+    { \
+        SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), 1, 0, 1, SAMPI_OPEN, #param \
     }
 static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
     SAMPI_DECAY(p, first),
@@ -32318,9 +32318,9 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_P_DECAY_ROW                                                                                        \
-    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED,                         \
-        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS,               \
+#define SAMPI_TOP_P_DECAY_ROW \
+    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 
 /* ---- src/constraints/accessors.h ---- */
@@ -32377,11 +32377,11 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CHAIN_ROW                                                                                              \
+#define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* A kind of a part that is not asked for: nobody can make one. */
-#define SAMPI_NO_ROW                                                                                                 \
+#define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
 #define SAMPI_GUMBEL_ROW SAMPI_NO_ROW

@@ -323,34 +323,34 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 #else
 #define SAMPI_GPU_GUMBEL_STEP(X)
 #endif
-#define SAMPI_GPU_STEPS(X)                                                                                           \
-    X(LOGIT_BIAS, patch)                                                                                             \
-    X(PENALTIES, patch)                                                                                              \
-    X(DRY, patch)                                                                                                    \
-    X(TOP_N_SIGMA, top_n_sigma)                                                                                      \
-    X(TOP_K, top_k)                                                                                                  \
-    X(TAIL_FREE, tail_free)                                                                                          \
-    X(TYPICAL, typical)                                                                                              \
-    X(TOP_P, top_p)                                                                                                  \
-    SAMPI_GPU_DECAY_STEP(X)                                                                                          \
-    X(MIN_P, min_p)                                                                                                  \
-    X(TOP_A, by_sums)                                                                                                \
-    X(P_LESS, by_sums)                                                                                               \
-    X(EPSILON, by_sums)                                                                                              \
-    X(ETA, by_sums)                                                                                                  \
-    X(TOP_H, beginning)                                                                                              \
-    X(MIN_K, beginning)                                                                                              \
-    X(XTC, xtc)                                                                                                      \
-    X(TEMP, temp)                                                                                                    \
-    X(TEMP_EXT, temp_ext)                                                                                            \
-    X(SMOOTHING, smoothing)                                                                                          \
-    X(LOG_SOFTMAX, log_softmax)                                                                                      \
-    X(SOFTMAX, softmax)                                                                                              \
-    X(GREEDY, greedy)                                                                                                \
-    X(DIST, dist)                                                                                                    \
-    X(MIROSTAT, mirostat)                                                                                            \
-    X(MIROSTAT_V2, mirostat_v2)                                                                                      \
-    X(ADAPTIVE_P, adaptive_p)                                                                                        \
+#define SAMPI_GPU_STEPS(X) \
+    X(LOGIT_BIAS, patch) \
+    X(PENALTIES, patch) \
+    X(DRY, patch) \
+    X(TOP_N_SIGMA, top_n_sigma) \
+    X(TOP_K, top_k) \
+    X(TAIL_FREE, tail_free) \
+    X(TYPICAL, typical) \
+    X(TOP_P, top_p) \
+    SAMPI_GPU_DECAY_STEP(X) \
+    X(MIN_P, min_p) \
+    X(TOP_A, by_sums) \
+    X(P_LESS, by_sums) \
+    X(EPSILON, by_sums) \
+    X(ETA, by_sums) \
+    X(TOP_H, beginning) \
+    X(MIN_K, beginning) \
+    X(XTC, xtc) \
+    X(TEMP, temp) \
+    X(TEMP_EXT, temp_ext) \
+    X(SMOOTHING, smoothing) \
+    X(LOG_SOFTMAX, log_softmax) \
+    X(SOFTMAX, softmax) \
+    X(GREEDY, greedy) \
+    X(DIST, dist) \
+    X(MIROSTAT, mirostat) \
+    X(MIROSTAT_V2, mirostat_v2) \
+    X(ADAPTIVE_P, adaptive_p) \
     SAMPI_GPU_GUMBEL_STEP(X)
 
 /* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
@@ -4054,7 +4054,7 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-#define SAMPI_X(KIND, function)                                                                                      \
+#define SAMPI_X(KIND, function) \
     case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
@@ -4587,7 +4587,7 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 
 /* On the host the teams come one after the other (a test lets them come at once). */
 #ifndef SAMPI_HOST_TEAMS
-#define SAMPI_HOST_TEAMS(a, n)                                                                                       \
+#define SAMPI_HOST_TEAMS(a, n) \
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
@@ -4803,10 +4803,10 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
     sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
     if (!SAMPI_GPU_KNOWS(s)) return mapping;
     switch (s->kind) {
-#define SAMPI_X(KIND, function)                                                                                      \
-    case SAMPI_##KIND:                                                                                               \
-        mapping.step = SAMPI_GPU_##KIND;                                                                             \
-        mapping.fill = sampi_gpu_fill_##function;                                                                    \
+#define SAMPI_X(KIND, function) \
+    case SAMPI_##KIND: \
+        mapping.step = SAMPI_GPU_##KIND; \
+        mapping.fill = sampi_gpu_fill_##function; \
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X

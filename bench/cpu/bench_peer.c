@@ -504,16 +504,16 @@ typedef struct cliff {
     int how; /* CLIFF_NEST: the steep chain's first stages in a chain of their own; CLIFF_MANY: 64 and 65 samplers */
 } cliff;
 
-#define REST_TOP_P                                                                                                   \
+#define REST_TOP_P \
     { .kind = TOP_P, .x = 0.95f }, { .kind = TEMP, .x = 0.8f }, { .kind = DIST }
 #define REST_TOP_K { .kind = TOP_K, .k = 40 }, REST_TOP_P
-#define ONE_TEMP                                                                                                     \
-    {                                                                                                                \
-        .kind = TEMP, .x = 0.8f                                                                                      \
+#define ONE_TEMP \
+    { \
+        .kind = TEMP, .x = 0.8f \
     }
-#define PENALTIES_                                                                                                   \
-    {                                                                                                                \
-        .kind = PENALTIES, .x = 1.1f, .k = 64                                                                        \
+#define PENALTIES_ \
+    { \
+        .kind = PENALTIES, .x = 1.1f, .k = 64 \
     }
 static const cliff cliffs[] = {
     { "custom first", { REST_TOP_K }, { { .kind = CUSTOM }, REST_TOP_K }, 0 },

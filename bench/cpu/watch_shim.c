@@ -38,9 +38,9 @@ static size_t pick_of_line(pick_line *f, const watch_row *r, watch_work *work)
     return f(r->x, SAMP_F32, NULL, r->n, r->line, r->high, work->x, work->id);
 }
 
-#define MAXIMA(k, x, dtype, mask, n, line)                                                                           \
-    _Generic((k)->maxima, maxima_line *                                                                              \
-             : maxima_of_line, maxima_fold *                                                                         \
+#define MAXIMA(k, x, dtype, mask, n, line) \
+    _Generic((k)->maxima, maxima_line * \
+             : maxima_of_line, maxima_fold * \
              : maxima_of_fold)((k)->maxima, x, dtype, mask, n, line)
 typedef void weights_only(const float *, size_t, float, uint64_t *);
 typedef uint64_t weights_and_e(const float *, size_t, float, uint64_t *, double *);
@@ -90,7 +90,7 @@ static void scale_too(scale_either *f, const float *x, size_t n, float r, float 
 #define WEIGHTS_OF(k) _Generic((k)->weights, weights_only * : weights_then_mass, weights_and_e * : weights_with_sum)
 #define PROBS_OF(k)   _Generic((k)->probs, probs_of_x * : probs_behind_sums, probs_of_e * : probs_behind_weights)
 #define SCALE_OF(k)   _Generic((k)->scale, scale_by * : scale_times, scale_either * : scale_too)
-#define PICK(k, row, work)                                                                                           \
+#define PICK(k, row, work) \
     _Generic((k)->pick, pick_hits * : pick_of_hits, pick_line * : pick_of_line)((k)->pick, row, work)
 
 /* clang-format off */

@@ -129,7 +129,7 @@ typedef struct perf_data {
     X(sampled_ids,           get_sampled_candidates_ith, samp_token *, (struct llama_context *, int32_t))
 /* clang-format on */
 
-#define LAZY_GRAMMAR                                                                                                 \
+#define LAZY_GRAMMAR \
     (const struct llama_vocab *, const char *, const char *, const char **, size_t, const samp_token *, size_t)
 
 /* Whatever a version takes: each argument of these functions is an integer, a pointer or a float, and the registers for
@@ -228,8 +228,8 @@ static void find_originals(void)
     void *library = find_library(), *symbol;
     if (!library) return;
         /* a copy, because ISO C has no cast from an object pointer to a function pointer */
-#define FIND(member, name, result, arguments)                                                                        \
-    symbol = symbol_in(library, "llama_" #name);                                                                     \
+#define FIND(member, name, result, arguments) \
+    symbol = symbol_in(library, "llama_" #name); \
     memcpy(&original.member, &symbol, sizeof symbol);
     ORIGINALS(FIND)
 #undef FIND
@@ -905,8 +905,8 @@ EXPORT void llama_perf_sampler_reset(llama_sampler *chain)
  * needs no vocabulary is compared with ours, over a few rows; one that differs stays the original's. */
 
 /* clang-format off */
-#define COMPARED(X)                                                                                                  \
-    X(greedy) X(dist) X(top_k) X(top_p) X(min_p) X(typical) X(temp) X(temp_ext) X(xtc) X(top_n_sigma) X(mirostat)    \
+#define COMPARED(X) \
+    X(greedy) X(dist) X(top_k) X(top_p) X(min_p) X(typical) X(temp) X(temp_ext) X(xtc) X(top_n_sigma) X(mirostat) \
     X(mirostat_v2) X(adaptive_p) X(logit_bias) X(penalties) X(dry)
 /* clang-format on */
 typedef enum compared {
@@ -1012,7 +1012,7 @@ static void compare_all(void)
 {
     const struct originals *l = llama();
     const samp_logit_bias bias[] = { { 3, 1.5f }, { 5, -INFINITY } };
-#define COMPARE(name, arguments, ours)                                                                               \
+#define COMPARE(name, arguments, ours) \
     if (l->name) compare(COMPARED_##name, l->name arguments, ours)
     COMPARE(greedy, (), samp_init_greedy());
     COMPARE(dist, (7), samp_init_dist(7));
@@ -1051,13 +1051,13 @@ static bool stays(compared which)
  * Each makes ours, or where that is nothing returns the original's. llama.cpp switches a sampler off by more values than
  * this library has in its ranges: they are mapped here. */
 
-#define CONSTRUCTOR_IF(condition, name, parameters, arguments, ours)                                                 \
-    EXPORT llama_sampler *llama_sampler_init_##name parameters                                                       \
-    {                                                                                                                \
-        llama_sampler *s = PASSES || (condition) ? NULL : (ours);                                                    \
-        return s || !llama()->name ? s : llama()->name arguments;                                                    \
+#define CONSTRUCTOR_IF(condition, name, parameters, arguments, ours) \
+    EXPORT llama_sampler *llama_sampler_init_##name parameters \
+    { \
+        llama_sampler *s = PASSES || (condition) ? NULL : (ours); \
+        return s || !llama()->name ? s : llama()->name arguments; \
     }
-#define CONSTRUCTOR(name, parameters, arguments, ours)                                                               \
+#define CONSTRUCTOR(name, parameters, arguments, ours) \
     CONSTRUCTOR_IF(stays(COMPARED_##name), name, parameters, arguments, ours)
 /* of a vocabulary */
 #define CONSTRUCTOR_OF(name, parameters, arguments, ours) CONSTRUCTOR_IF(false, name, parameters, arguments, ours)

@@ -6,26 +6,26 @@
 #if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) &&                \
+#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GRAMMAR before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) &&                  \
+#if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_SHARDS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) &&                  \
+#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GUMBEL before the first #include of this file, wherever it is included"
 #endif
 #if defined(SAMPLING_PEERS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_PEERS_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_PEERS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) &&                  \
+#if defined(SAMPLING_DRAFTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_DRAFTS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_DRAFTS before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) &&        \
+#if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
 #endif

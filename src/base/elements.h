@@ -70,12 +70,12 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 }
 
 /* Call f, which is inlined, with each dtype as a constant. */
-#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
-    switch (dtype) {                                                                                                 \
-        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
-        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
-        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
-        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
+#define SAMPI_BY_DTYPE(f, x, dtype, ...) \
+    switch (dtype) { \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__); \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__); \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__); \
+        default: return f(x, SAMP_F32, __VA_ARGS__); \
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 

@@ -35,7 +35,7 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
     return sum + z;
 }
 
-#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) || \
     (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
 #define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
 #else

@@ -38,13 +38,13 @@
 
 /* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
    What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
-#error                                                                                                               \
+#error \
     "sampling.h: put SAMPLING_IMPLEMENTATION in a file of its own and add -fno-fast-math for it: tokens would change"
 #endif
-#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
-     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+#if (defined(__FLT_EVAL_METHOD__) && \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) || \
     (defined(_M_IX86_FP) && _M_IX86_FP < 2)
 #error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
 #endif

@@ -170,7 +170,7 @@ SAMP_API int samp_version(void) { return SAMP_VERSION; }
 SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
-#define SAMPI_STATUS_TEXT(name, value, text)                                                                         \
+#define SAMPI_STATUS_TEXT(name, value, text) \
     case value: return text;
         SAMP_STATUS_LIST(SAMPI_STATUS_TEXT)
 #undef SAMPI_STATUS_TEXT

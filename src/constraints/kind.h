@@ -35,8 +35,8 @@ static const sampi_hooks SAMPI_CONSTRAINT_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CONSTRAINT_ROW                                                                                         \
-    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED,                      \
-        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS,                  \
-        sampi_constraint_apply, sampi_fast_constraint,                                                               \
+#define SAMPI_CONSTRAINT_ROW \
+    "constraint", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED | SAMPI_VIEW_MASKED, \
+        SAMPI_FIELDS_OF(SAMPI_CONSTRAINT_FIELDS), sampi_constraint_is_off, &SAMPI_CONSTRAINT_HOOKS, \
+        sampi_constraint_apply, sampi_fast_constraint, \
         SAMPI_BY_LLAMA_CPP(sampi_constraint_apply, sampi_fast_constraint)

@@ -53,9 +53,9 @@ static SAMPI_COLD void sampi_decay_past(sampi_sampler *s, sampi_record *r)
     sampi_record_words(r, &s->u.decay.p, 1);
 }
 
-#define SAMPI_DECAY(param, member)                                                                                   \
-    {                                                                                                                \
-        SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), 1, 0, 1, SAMPI_OPEN, #param     \
+#define SAMPI_DECAY(param, member) \
+    { \
+        SAMPI_FLOAT, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.decay.member), 1, 0, 1, SAMPI_OPEN, #param \
     }
 static const sampi_field SAMPI_TOP_P_DECAY_FIELDS[] = {
     SAMPI_DECAY(p, first),
@@ -76,7 +76,7 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_TOP_P_DECAY_ROW                                                                                        \
-    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED,                         \
-        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS,               \
+#define SAMPI_TOP_P_DECAY_ROW \
+    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)

@@ -40,14 +40,14 @@ struct sampi_field {
 
 /* What a room's list of fields is made of. samp_describe tells them in the order of the list, the first that is bad is
    the one samp_status names, and the fingerprint takes them in this order too: a field must not move in its list. */
-#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told)                                                   \
-    {                                                                                                                \
-        SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how,   \
-            told                                                                                                     \
+#define SAMPI_FIELD(type, param, member, usual, lo, hi, how, told) \
+    { \
+        SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), usual, lo, hi, how, \
+            told \
     }
-#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */                     \
-    {                                                                                                                \
-        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told               \
+#define SAMPI_FIXED(type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
+    { \
+        SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told \
     }
 #define SAMPI_MIN_KEEP(member) SAMPI_FIELD(SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 

@@ -12,11 +12,11 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_CHAIN_ROW                                                                                              \
+#define SAMPI_CHAIN_ROW \
     "chain", 0, 0, "", 0, SAMPI_NO_FIELDS, NULL, &SAMPI_CHAIN_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 
 /* A kind of a part that is not asked for: nobody can make one. */
-#define SAMPI_NO_ROW                                                                                                 \
+#define SAMPI_NO_ROW \
     "", 0, 0, "", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, NULL, NULL, SAMPI_BY_LLAMA_CPP(NULL, NULL)
 #ifndef SAMPI_GUMBEL_ROW
 #define SAMPI_GUMBEL_ROW SAMPI_NO_ROW

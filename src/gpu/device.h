@@ -98,7 +98,7 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 
 /* On the host the teams come one after the other (a test lets them come at once). */
 #ifndef SAMPI_HOST_TEAMS
-#define SAMPI_HOST_TEAMS(a, n)                                                                                       \
+#define SAMPI_HOST_TEAMS(a, n) \
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 

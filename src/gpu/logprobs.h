@@ -141,7 +141,7 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-#define SAMPI_X(KIND, function)                                                                                      \
+#define SAMPI_X(KIND, function) \
     case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X

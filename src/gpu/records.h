@@ -27,34 +27,34 @@
 #else
 #define SAMPI_GPU_GUMBEL_STEP(X)
 #endif
-#define SAMPI_GPU_STEPS(X)                                                                                           \
-    X(LOGIT_BIAS, patch)                                                                                             \
-    X(PENALTIES, patch)                                                                                              \
-    X(DRY, patch)                                                                                                    \
-    X(TOP_N_SIGMA, top_n_sigma)                                                                                      \
-    X(TOP_K, top_k)                                                                                                  \
-    X(TAIL_FREE, tail_free)                                                                                          \
-    X(TYPICAL, typical)                                                                                              \
-    X(TOP_P, top_p)                                                                                                  \
-    SAMPI_GPU_DECAY_STEP(X)                                                                                          \
-    X(MIN_P, min_p)                                                                                                  \
-    X(TOP_A, by_sums)                                                                                                \
-    X(P_LESS, by_sums)                                                                                               \
-    X(EPSILON, by_sums)                                                                                              \
-    X(ETA, by_sums)                                                                                                  \
-    X(TOP_H, beginning)                                                                                              \
-    X(MIN_K, beginning)                                                                                              \
-    X(XTC, xtc)                                                                                                      \
-    X(TEMP, temp)                                                                                                    \
-    X(TEMP_EXT, temp_ext)                                                                                            \
-    X(SMOOTHING, smoothing)                                                                                          \
-    X(LOG_SOFTMAX, log_softmax)                                                                                      \
-    X(SOFTMAX, softmax)                                                                                              \
-    X(GREEDY, greedy)                                                                                                \
-    X(DIST, dist)                                                                                                    \
-    X(MIROSTAT, mirostat)                                                                                            \
-    X(MIROSTAT_V2, mirostat_v2)                                                                                      \
-    X(ADAPTIVE_P, adaptive_p)                                                                                        \
+#define SAMPI_GPU_STEPS(X) \
+    X(LOGIT_BIAS, patch) \
+    X(PENALTIES, patch) \
+    X(DRY, patch) \
+    X(TOP_N_SIGMA, top_n_sigma) \
+    X(TOP_K, top_k) \
+    X(TAIL_FREE, tail_free) \
+    X(TYPICAL, typical) \
+    X(TOP_P, top_p) \
+    SAMPI_GPU_DECAY_STEP(X) \
+    X(MIN_P, min_p) \
+    X(TOP_A, by_sums) \
+    X(P_LESS, by_sums) \
+    X(EPSILON, by_sums) \
+    X(ETA, by_sums) \
+    X(TOP_H, beginning) \
+    X(MIN_K, beginning) \
+    X(XTC, xtc) \
+    X(TEMP, temp) \
+    X(TEMP_EXT, temp_ext) \
+    X(SMOOTHING, smoothing) \
+    X(LOG_SOFTMAX, log_softmax) \
+    X(SOFTMAX, softmax) \
+    X(GREEDY, greedy) \
+    X(DIST, dist) \
+    X(MIROSTAT, mirostat) \
+    X(MIROSTAT_V2, mirostat_v2) \
+    X(ADAPTIVE_P, adaptive_p) \
     SAMPI_GPU_GUMBEL_STEP(X)
 
 /* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */

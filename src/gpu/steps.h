@@ -20,10 +20,10 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
     sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
     if (!SAMPI_GPU_KNOWS(s)) return mapping;
     switch (s->kind) {
-#define SAMPI_X(KIND, function)                                                                                      \
-    case SAMPI_##KIND:                                                                                               \
-        mapping.step = SAMPI_GPU_##KIND;                                                                             \
-        mapping.fill = sampi_gpu_fill_##function;                                                                    \
+#define SAMPI_X(KIND, function) \
+    case SAMPI_##KIND: \
+        mapping.step = SAMPI_GPU_##KIND; \
+        mapping.fill = sampi_gpu_fill_##function; \
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X

@@ -117,6 +117,6 @@ static const sampi_hooks SAMPI_GRAMMAR_HOOKS = {
 
 /* Its samplers' own name is "grammar"; saved states know the kind by this one.
    name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_GRAMMAR_ROW                                                                                            \
-    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL,                 \
+#define SAMPI_GRAMMAR_ROW \
+    "custom", 0, 0, "", SAMPI_BY_INTERFACE, SAMPI_NO_FIELDS, NULL, &SAMPI_GRAMMAR_HOOKS, NULL, NULL, \
         SAMPI_BY_LLAMA_CPP(NULL, NULL)

@@ -108,6 +108,6 @@ static const sampi_hooks SAMPI_INFILL_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_INFILL_ROW                                                                                             \
-    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply,      \
+#define SAMPI_INFILL_ROW \
+    "infill", 0, 'i', "infill", SAMPI_IF_NAMED, SAMPI_NO_FIELDS, NULL, &SAMPI_INFILL_HOOKS, sampi_infill_apply, \
         NULL, SAMPI_BY_LLAMA_CPP(sampi_infill_apply, NULL)

@@ -92,8 +92,8 @@ static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
 /* clang-format on */
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_LOGIT_BIAS_ROW                                                                                         \
-    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED,                    \
-        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS,                  \
-        sampi_logit_bias_apply, sampi_fast_logit_bias,                                                               \
+#define SAMPI_LOGIT_BIAS_ROW \
+    "logit-bias", 0, 0, "", SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_ONLY_EDITS | SAMPI_VIEW_MASKED, \
+        SAMPI_FIELDS_OF(SAMPI_LOGIT_BIAS_FIELDS), sampi_logit_bias_is_off, &SAMPI_LOGIT_BIAS_HOOKS, \
+        sampi_logit_bias_apply, sampi_fast_logit_bias, \
         SAMPI_BY_LLAMA_CPP(sampi_logit_bias_apply, sampi_fast_logit_bias)

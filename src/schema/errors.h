@@ -69,7 +69,7 @@ static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_s
         return -1;
     int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
     if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
-#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text) \
     if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
     SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
 #undef SAMPI_SCHEMA_EXPECTED

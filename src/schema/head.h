@@ -50,17 +50,17 @@ typedef enum sampi_schema_key {
 } sampi_schema_key;
 
 /* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
-#define SAMPI_SCHEMA_VALUES(X)                                                                                       \
-    X(ANY, 0x7f, "") /* or looked at where it is read */                                                             \
-    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false")                                           \
-    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number")                                                                    \
-    X(TEXT, 1 << SAMPI_JSON_STRING, "a string")                                                                      \
-    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array")                                                                       \
-    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object")                                                                  \
-    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them")                            \
-    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema")                                                    \
-    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */                         \
-    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */   \
+#define SAMPI_SCHEMA_VALUES(X) \
+    X(ANY, 0x7f, "") /* or looked at where it is read */ \
+    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false") \
+    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number") \
+    X(TEXT, 1 << SAMPI_JSON_STRING, "a string") \
+    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array") \
+    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object") \
+    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them") \
+    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema") \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */ \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */ \
     X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
 enum {
 #define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,

@@ -174,7 +174,7 @@ static bool sampi_wants_least(const sampi_shard_row *row)
     bool wants = false;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
         switch (s->kind) {
-#define SAMPI_SHARD_LEAST(id, step, least, all)                                                                      \
+#define SAMPI_SHARD_LEAST(id, step, least, all) \
     case SAMPI_##id: wants = least; break;
             SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
 #undef SAMPI_SHARD_LEAST

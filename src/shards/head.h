@@ -84,15 +84,15 @@ enum {
 
 /* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
    paragraphs above, and a case where parcels are merged, answered and taken. */
-#define SAMPI_PARCELS(X)                                                                                             \
-    X(TOP, 0, 4)                                                                                                     \
-    X(LIST, 16, 7)                                                                                                   \
-    X(SUMS, 32, 0)                                                                                                   \
-    X(SIGMA, 32, 0)                                                                                                  \
-    X(HIST, 0, 11)                                                                                                   \
-    X(RUNS, 16, 10)                                                                                                  \
-    X(NEAR, 16, 7)                                                                                                   \
-    X(SEGS, 0, 19)                                                                                                   \
+#define SAMPI_PARCELS(X) \
+    X(TOP, 0, 4) \
+    X(LIST, 16, 7) \
+    X(SUMS, 32, 0) \
+    X(SIGMA, 32, 0) \
+    X(HIST, 0, 11) \
+    X(RUNS, 16, 10) \
+    X(NEAR, 16, 7) \
+    X(SEGS, 0, 19) \
     X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,

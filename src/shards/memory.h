@@ -10,7 +10,7 @@ static bool sampi_wants_all(const sampi_sampler *s)
     if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
     switch (s->kind) {
-#define SAMPI_SHARD_ALL(id, step, least, all)                                                                        \
+#define SAMPI_SHARD_ALL(id, step, least, all) \
     case SAMPI_##id: return all;
         SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
 #undef SAMPI_SHARD_ALL

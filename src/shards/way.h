@@ -13,7 +13,7 @@ static int sampi_shard_step(sampi_shard_row *row)
     if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
     if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
     switch (s->kind) {
-#define SAMPI_SHARD_STEP(id, step, least, all)                                                                       \
+#define SAMPI_SHARD_STEP(id, step, least, all) \
     case SAMPI_##id: return sampi_shard_##step(row, s);
         SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
 #undef SAMPI_SHARD_STEP

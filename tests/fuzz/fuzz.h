@@ -8,12 +8,12 @@
 
 #include "tests/support/source.h"
 
-#define MUST(condition)                                                                                              \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                          \
-            abort();                                                                                                 \
-        }                                                                                                            \
+#define MUST(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            abort(); \
+        } \
     } while (0)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1433,9 +1433,9 @@ static bool logprobs_are_the_cpus(void)
     return stage_free(&t, good && !failed, "log-probabilities");
 }
 
-#define CHECK(condition)                                                                                             \
-    do {                                                                                                             \
-        if (!(condition)) printf("  line %d: %s\n", __LINE__, #condition), good = false;                             \
+#define CHECK(condition) \
+    do { \
+        if (!(condition)) printf("  line %d: %s\n", __LINE__, #condition), good = false; \
     } while (0)
 
 enum { BY_KERNELS = 1, BY_CPU };
@@ -1649,8 +1649,8 @@ static bool refused_calls_change_nothing(void)
     samp_logits l = { data, SAMP_F32, 2, 100, 0, NULL, NULL, 0, NULL, 0 }, k;
     CHECK(gpu && status == SAMP_OK && samp_gpu_size(&config) > 100000 && samp_gpu_available() >= 0);
     CHECK(samp_gpu_create(NULL, &status) == NULL && status == SAMP_E_NULL && samp_gpu_size(NULL) == 0);
-#define REFUSED(member, value, wanted)                                                                               \
-    bad = config, bad.member = value, status = 1;                                                                    \
+#define REFUSED(member, value, wanted) \
+    bad = config, bad.member = value, status = 1; \
     CHECK(samp_gpu_create(&bad, &status) == NULL && status == wanted && samp_gpu_size(&bad) == 0)
     REFUSED(device, -2, SAMP_E_RANGE);
     REFUSED(max_rows, 0, SAMP_E_RANGE);
@@ -1665,8 +1665,8 @@ static bool refused_calls_change_nothing(void)
     }
     bad = config, bad.device = 1 << 20;
     if (samp_gpu_available()) CHECK(samp_gpu_create(&bad, &status) == NULL && status == SAMP_E_RANGE);
-#define BATCH(change, wanted)                                                                                        \
-    k = l, change;                                                                                                   \
+#define BATCH(change, wanted) \
+    k = l, change; \
     CHECK(samp_gpu_sample_batch(gpu, rows, &k, out) == wanted && out[0] == 77 && out[1] == 77)
     BATCH(k.dtype = SAMP_F16, SAMP_E_DTYPE);
     BATCH(k.n_rows = 3, SAMP_E_RANGE);
@@ -1716,37 +1716,37 @@ static bool refused_calls_change_nothing(void)
     return good;
 }
 
-#define SUITE(X)                                                                                                     \
-    X(several_groups_of_a_team)                                                                                      \
-    X(without_a_device)                                                                                              \
-    X(refused_calls_change_nothing)                                                                                  \
-    X(plans_say_where_samplers_run)                                                                                  \
-    X(kinds_without_a_step)                                                                                          \
-    X(smallest_shapes)                                                                                               \
-    X(random_batches)                                                                                                \
-    X(kept_rows)                                                                                                     \
-    X(kept_windows)                                                                                                  \
-    X(chain_in_a_chain)                                                                                              \
-    X(chains_of_many_members)                                                                                        \
-    X(rows_with_most_samplers)                                                                                       \
-    X(batches_fail_and_run_out)                                                                                      \
-    X(a_state_loaded_over_another)                                                                                   \
-    X(tokens_left_on_the_device)                                                                                     \
-    X(contexts_in_threads)                                                                                           \
-    X(waiting_teams)                                                                                                 \
-    X(samplers_of_the_user)                                                                                          \
-    X(arrays_in_an_order_of_their_own)                                                                               \
-    X(logprobs_are_the_cpus)                                                                                         \
-    X(logprobs_beyond_the_device)                                                                                    \
-    X(a_nan_is_found_anywhere)                                                                                       \
-    X(sigma_at_the_cut)                                                                                              \
-    X(above_the_maximum)                                                                                             \
-    X(chains_change_sides)                                                                                           \
-    X(changed_at_the_end)                                                                                            \
-    X(long_nuclei)                                                                                                   \
-    X(ties_of_few)                                                                                                   \
-    X(windows_fit)                                                                                                   \
-    X(cuts_to_the_unit)                                                                                              \
+#define SUITE(X) \
+    X(several_groups_of_a_team) \
+    X(without_a_device) \
+    X(refused_calls_change_nothing) \
+    X(plans_say_where_samplers_run) \
+    X(kinds_without_a_step) \
+    X(smallest_shapes) \
+    X(random_batches) \
+    X(kept_rows) \
+    X(kept_windows) \
+    X(chain_in_a_chain) \
+    X(chains_of_many_members) \
+    X(rows_with_most_samplers) \
+    X(batches_fail_and_run_out) \
+    X(a_state_loaded_over_another) \
+    X(tokens_left_on_the_device) \
+    X(contexts_in_threads) \
+    X(waiting_teams) \
+    X(samplers_of_the_user) \
+    X(arrays_in_an_order_of_their_own) \
+    X(logprobs_are_the_cpus) \
+    X(logprobs_beyond_the_device) \
+    X(a_nan_is_found_anywhere) \
+    X(sigma_at_the_cut) \
+    X(above_the_maximum) \
+    X(chains_change_sides) \
+    X(changed_at_the_end) \
+    X(long_nuclei) \
+    X(ties_of_few) \
+    X(windows_fit) \
+    X(cuts_to_the_unit) \
     X(rows_of_a_real_size)
 
 SUITE_RUN

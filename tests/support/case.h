@@ -651,7 +651,7 @@ static samp_sampler *make_custom(source *s)
 #ifndef CASE_CONSTRAINT
 #define CASE_CONSTRAINT make_constraint
 #endif
-#define ADD_CONSTRAINT(chain, s, n, share)                                                                           \
+#define ADD_CONSTRAINT(chain, s, n, share) \
     if (percent(s, share)) samp_chain_add(chain, CASE_CONSTRAINT(s, n))
 #else
 #define ADD_CONSTRAINT(chain, s, n, share) ((void)0)

@@ -20,43 +20,43 @@ static samp_vocab letters = { N, test_letters, NULL, NULL, NULL, 0, -1, -1 };
 static const samp_vocab letters_with_ends = { N, test_letters, NULL, NULL, some_ends, N_SOME_ENDS, 1, 4 };
 
 /* Those that do not select, in the usual order. */
-#define STAGES(X)                                                                                                    \
-    X(logit_bias, samp_init_logit_bias(N, N_SOME_BIAS, some_bias))                                                   \
-    X(log_softmax, samp_init_log_softmax())                                                                          \
-    X(penalties, samp_init_penalties(10, 1.2f, 0.1f, 0.1f))                                                          \
-    X(dry, samp_init_dry(&letters, 64, 0.8f, 1.75f, 1, -1, some_breakers, N_SOME_BREAKERS))                          \
-    X(top_n_sigma, samp_init_top_n_sigma(2.5f))                                                                      \
-    X(top_k, samp_init_top_k(N / 2))                                                                                 \
-    X(tail_free, samp_init_tail_free(0.97f, 1))                                                                      \
-    X(typical, samp_init_typical(0.95f, 1))                                                                          \
-    X(top_p, samp_init_top_p(0.95f, 1))                                                                              \
-    X(min_p, samp_init_min_p(0.02f, 1))                                                                              \
-    X(top_a, samp_init_top_a(0.01f, 1))                                                                              \
-    X(p_less, samp_init_p_less(0.05f, 1))                                                                            \
-    X(epsilon, samp_init_epsilon(1e-3f, 1))                                                                          \
-    X(eta, samp_init_eta(1e-3f, 1))                                                                                  \
-    X(top_h, samp_init_top_h(0.95f, 1))                                                                              \
-    X(min_k, samp_init_min_k(100.0f))                                                                                \
-    X(xtc, samp_init_xtc(0.5f, 0.1f, 1, 21))                                                                         \
-    X(temp, samp_init_temp(0.8f))                                                                                    \
-    X(temp_ext, samp_init_temp_ext(0.9f, 0.4f, 1.0f))                                                                \
-    X(smoothing, samp_init_smoothing(0.3f, 1.5f))                                                                    \
+#define STAGES(X) \
+    X(logit_bias, samp_init_logit_bias(N, N_SOME_BIAS, some_bias)) \
+    X(log_softmax, samp_init_log_softmax()) \
+    X(penalties, samp_init_penalties(10, 1.2f, 0.1f, 0.1f)) \
+    X(dry, samp_init_dry(&letters, 64, 0.8f, 1.75f, 1, -1, some_breakers, N_SOME_BREAKERS)) \
+    X(top_n_sigma, samp_init_top_n_sigma(2.5f)) \
+    X(top_k, samp_init_top_k(N / 2)) \
+    X(tail_free, samp_init_tail_free(0.97f, 1)) \
+    X(typical, samp_init_typical(0.95f, 1)) \
+    X(top_p, samp_init_top_p(0.95f, 1)) \
+    X(min_p, samp_init_min_p(0.02f, 1)) \
+    X(top_a, samp_init_top_a(0.01f, 1)) \
+    X(p_less, samp_init_p_less(0.05f, 1)) \
+    X(epsilon, samp_init_epsilon(1e-3f, 1)) \
+    X(eta, samp_init_eta(1e-3f, 1)) \
+    X(top_h, samp_init_top_h(0.95f, 1)) \
+    X(min_k, samp_init_min_k(100.0f)) \
+    X(xtc, samp_init_xtc(0.5f, 0.1f, 1, 21)) \
+    X(temp, samp_init_temp(0.8f)) \
+    X(temp_ext, samp_init_temp_ext(0.9f, 0.4f, 1.0f)) \
+    X(smoothing, samp_init_smoothing(0.3f, 1.5f)) \
     X(softmax, samp_init_softmax())
 
 /* Of any row it leaves a few tokens, so it is no stage of a chain that has them all. */
 #define ALONE(X) X(infill, samp_init_infill(&letters_with_ends))
 
-#define SELECTORS(X)                                                                                                 \
-    X(dist, samp_init_dist(22))                                                                                      \
-    X(mirostat, samp_init_mirostat(N, 23, 3.0f, 0.2f, 100))                                                          \
-    X(mirostat_v2, samp_init_mirostat_v2(24, 3.0f, 0.2f))                                                            \
-    X(adaptive_p, samp_init_adaptive_p(0.4f, 0.9f, 25))                                                              \
-    X(greedy, samp_init_greedy())                                                                                    \
+#define SELECTORS(X) \
+    X(dist, samp_init_dist(22)) \
+    X(mirostat, samp_init_mirostat(N, 23, 3.0f, 0.2f, 100)) \
+    X(mirostat_v2, samp_init_mirostat_v2(24, 3.0f, 0.2f)) \
+    X(adaptive_p, samp_init_adaptive_p(0.4f, 0.9f, 25)) \
+    X(greedy, samp_init_greedy()) \
     X(gumbel, samp_init_gumbel(26))
 
 #define ALL(X) STAGES(X) ALONE(X) SELECTORS(X)
 
-#define MAKER_FUNCTION(name, call)                                                                                   \
+#define MAKER_FUNCTION(name, call) \
     static inline samp_sampler *make_##name(void) { return call; }
 ALL(MAKER_FUNCTION)
 #define MAKER_OF(name, call)   make_##name,

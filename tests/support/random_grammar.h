@@ -123,10 +123,10 @@ static inline const char *random_grammar(maker *m, source rng)
 /* ---- regular expressions ---- */
 
 static inline void say_one_of(maker *m, const char *const *texts, size_t n) { say(m, texts[pick(m, n)]); }
-#define SAY_ONE_OF(m, ...)                                                                                           \
-    do {                                                                                                             \
-        static const char *const texts_[] = { __VA_ARGS__ };                                                         \
-        say_one_of(m, texts_, sizeof texts_ / sizeof *texts_);                                                       \
+#define SAY_ONE_OF(m, ...) \
+    do { \
+        static const char *const texts_[] = { __VA_ARGS__ }; \
+        say_one_of(m, texts_, sizeof texts_ / sizeof *texts_); \
     } while (0)
 
 static inline void say_regex(maker *m, int depth)

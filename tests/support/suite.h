@@ -114,32 +114,32 @@ __attribute__((unused)) static void suite_test(const char *pattern, const char *
     n_failed += !test(), n_ran++;
 }
 #define SUITE_TEST(name) suite_test(argc > 1 ? argv[1] : "*", #name, name);
-#define SUITE_RUN                                                                                                    \
-    static int suite_run(int argc, char **argv)                                                                      \
-    {                                                                                                                \
-        SUITE(SUITE_TEST)                                                                                            \
-        if (!n_ran) printf("no test is named %s\n", argc > 1 ? argv[1] : "");                                        \
-        printf("[==========] %d of %d failed, %d not run\n", n_failed, n_ran, n_not_run);                            \
-        return n_failed || !n_ran;                                                                                   \
+#define SUITE_RUN \
+    static int suite_run(int argc, char **argv) \
+    { \
+        SUITE(SUITE_TEST) \
+        if (!n_ran) printf("no test is named %s\n", argc > 1 ? argv[1] : ""); \
+        printf("[==========] %d of %d failed, %d not run\n", n_failed, n_ran, n_not_run); \
+        return n_failed || !n_ran; \
     }
 #else
-#define SUITE_TEST(name)                                                                                             \
-    static void test_##name(void **state)                                                                            \
-    {                                                                                                                \
-        (void)state;                                                                                                 \
-        assert_true(name());                                                                                         \
+#define SUITE_TEST(name) \
+    static void test_##name(void **state) \
+    { \
+        (void)state; \
+        assert_true(name()); \
     }
 #define SUITE_ENTRY(name) { #name, test_##name, NULL, NULL, NULL },
-#define SUITE_RUN                                                                                                    \
-    SUITE(SUITE_TEST)                                                                                                \
-    static int suite_run(int argc, char **argv)                                                                      \
-    {                                                                                                                \
-        const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) };                                                    \
-        return test_run(argc, argv, tests, NULL, NULL);                                                              \
+#define SUITE_RUN \
+    SUITE(SUITE_TEST) \
+    static int suite_run(int argc, char **argv) \
+    { \
+        const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) }; \
+        return test_run(argc, argv, tests, NULL, NULL); \
     }
 #endif
-#define SUITE_MAIN                                                                                                   \
-    SUITE_RUN                                                                                                        \
+#define SUITE_MAIN \
+    SUITE_RUN \
     int main(int argc, char **argv) { return suite_run(argc, argv); }
 
 #endif /* SUITE_H */

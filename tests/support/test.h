@@ -43,7 +43,7 @@ test_fail(const char *file, int line, const char *format, ...)
 /* ----------------------------------------------------------------------------------------------- running */
 
 /* What main returns: it runs all tests, or with an argument those whose name it is, or a pattern of it ('test_lazy*'). */
-#define test_run(argc, argv, tests, set_up, tear_down)                                                               \
+#define test_run(argc, argv, tests, set_up, tear_down) \
     test_run_((argc), (argv), (tests), TEST_COUNT(tests), (set_up), (tear_down))
 static inline int test_run_(int argc, char **argv, const struct CMUnitTest *tests, size_t n, CMFixtureFunction set_up,
                             CMFixtureFunction tear_down)
@@ -181,7 +181,7 @@ static inline samp_token_data *test_find(const samp_token_data_array *cur, samp_
 
 static inline const char *test_status_name(int status)
 {
-#define TEST_STATUS_NAME(name, value, text)                                                                          \
+#define TEST_STATUS_NAME(name, value, text) \
     if (status == (value)) return #name;
     SAMP_STATUS_LIST(TEST_STATUS_NAME)
 #undef TEST_STATUS_NAME
@@ -228,7 +228,7 @@ static inline void test_near_(double got, double want, double tolerance, const c
                   got - want);
 }
 #define assert_near(expr, want, tolerance) test_near_((expr), (want), (tolerance), #expr, __FILE__, __LINE__)
-#define assert_close(expr, want, relative)                                                                           \
+#define assert_close(expr, want, relative) \
     test_near_((expr), (want), (relative)*fabs((double)(want)), #expr, __FILE__, __LINE__)
 
 static inline void test_text_(const char *got, const char *want, const char *expr, const char *file, int line)
@@ -254,10 +254,10 @@ static inline void test_ids_(const samp_token_data_array *cur, const samp_token 
     test_fail(file, line, "the ids differ");
 }
 /* assert_ids(&cur, 3, 2, 0) */
-#define assert_ids(cur, ...)                                                                                         \
-    do {                                                                                                             \
-        const samp_token test_ids_wanted[] = { __VA_ARGS__ };                                                        \
-        test_ids_((cur), test_ids_wanted, TEST_COUNT(test_ids_wanted), __FILE__, __LINE__);                          \
+#define assert_ids(cur, ...) \
+    do { \
+        const samp_token test_ids_wanted[] = { __VA_ARGS__ }; \
+        test_ids_((cur), test_ids_wanted, TEST_COUNT(test_ids_wanted), __FILE__, __LINE__); \
     } while (0)
 #define assert_ids_n(cur, ids, n) test_ids_((cur), (ids), (n), __FILE__, __LINE__)
 

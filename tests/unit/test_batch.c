@@ -63,7 +63,7 @@ __attribute__((format(printf, 2, 3))) static bool failed(int line, const char *f
     printf("\n");
     return false;
 }
-#define CHECK(condition)                                                                                             \
+#define CHECK(condition) \
     if (!(condition)) return failed(__LINE__, "%s", #condition)
 
 /* --------------------------------------------------------------------------------------------------- masks */
@@ -1257,21 +1257,21 @@ static bool logprobs_near_one(void)
 
 /* --------------------------------------------------------------------------------------------------- main */
 
-#define SUITE(X)                                                                                                     \
-    X(bad_calls_do_nothing)                                                                                          \
-    X(bad_rows_between_good_ones)                                                                                    \
-    X(tokens_that_a_sampler_refuses)                                                                                 \
-    X(rows_come_and_go)                                                                                              \
-    X(workspaces_of_threads)                                                                                         \
-    X(two_batches_at_once)                                                                                           \
-    X(masked_in_a_cut_row)                                                                                           \
-    X(f64_rounds_to_nearest)                                                                                         \
-    X(rank_behind_a_cut)                                                                                             \
-    X(logprobs_near_one)                                                                                             \
-    X(every_pattern_of_16_bits)                                                                                      \
-    X(every_element_is_the_largest)                                                                                  \
-    X(random_batches)                                                                                                \
-    X(every_ending_of_a_chain)                                                                                       \
+#define SUITE(X) \
+    X(bad_calls_do_nothing) \
+    X(bad_rows_between_good_ones) \
+    X(tokens_that_a_sampler_refuses) \
+    X(rows_come_and_go) \
+    X(workspaces_of_threads) \
+    X(two_batches_at_once) \
+    X(masked_in_a_cut_row) \
+    X(f64_rounds_to_nearest) \
+    X(rank_behind_a_cut) \
+    X(logprobs_near_one) \
+    X(every_pattern_of_16_bits) \
+    X(every_element_is_the_largest) \
+    X(random_batches) \
+    X(every_ending_of_a_chain) \
     X(long_rows)
 
 #ifndef SAMP_TEST_PARTS /* fuzz/fuzz_batch.c has a main of its own */

@@ -2066,36 +2066,36 @@ static bool xtc_of_llama_on_arrays(void)
 
 /* --------------------------------------------------------------------------------------------------- main */
 
-#define SUITE(X)                                                                                                     \
-    X(bad_calls_are_refused)                                                                                         \
-    X(noise_of_every_length)                                                                                         \
-    X(envelopes_agree)                                                                                               \
-    X(every_element_decides)                                                                                         \
-    X(every_element_at_the_cut)                                                                                      \
-    X(estimates_at_the_cut)                                                                                          \
-    X(min_k_finds_the_steepest_fall)                                                                                 \
-    X(p_less_has_a_tail)                                                                                             \
-    X(cuts_to_the_unit)                                                                                              \
-    X(ties_in_long_rows)                                                                                             \
-    X(cuts_at_equality)                                                                                              \
-    X(flat_rows_in_typical_and_tail_free)                                                                            \
-    X(every_element_at_rank_k)                                                                                       \
-    X(every_element_with_state)                                                                                      \
-    X(rows_that_once_differed)                                                                                       \
-    X(custom_is_shown_the_same)                                                                                      \
-    X(rows_change_their_length)                                                                                      \
-    X(apply_gives_what_the_steps_give)                                                                               \
-    X(xtc_of_llama_on_arrays)                                                                                        \
-    X(chains_of_many_members)                                                                                        \
-    X(random_chains)                                                                                                 \
-    X(random_chains_two_threads)                                                                                     \
-    X(clones_at_once)                                                                                                \
-    X(long_rows_of_every_chain)                                                                                      \
-    X(long_rows_of_llama)                                                                                            \
-    X(ways_that_few_rows_go)                                                                                         \
-    X(typical_gives_up_quickselect)                                                                                  \
-    X(mirostat_cuts_at_the_edge)                                                                                     \
-    X(mirostat_learns_to_the_last_bit)                                                                               \
+#define SUITE(X) \
+    X(bad_calls_are_refused) \
+    X(noise_of_every_length) \
+    X(envelopes_agree) \
+    X(every_element_decides) \
+    X(every_element_at_the_cut) \
+    X(estimates_at_the_cut) \
+    X(min_k_finds_the_steepest_fall) \
+    X(p_less_has_a_tail) \
+    X(cuts_to_the_unit) \
+    X(ties_in_long_rows) \
+    X(cuts_at_equality) \
+    X(flat_rows_in_typical_and_tail_free) \
+    X(every_element_at_rank_k) \
+    X(every_element_with_state) \
+    X(rows_that_once_differed) \
+    X(custom_is_shown_the_same) \
+    X(rows_change_their_length) \
+    X(apply_gives_what_the_steps_give) \
+    X(xtc_of_llama_on_arrays) \
+    X(chains_of_many_members) \
+    X(random_chains) \
+    X(random_chains_two_threads) \
+    X(clones_at_once) \
+    X(long_rows_of_every_chain) \
+    X(long_rows_of_llama) \
+    X(ways_that_few_rows_go) \
+    X(typical_gives_up_quickselect) \
+    X(mirostat_cuts_at_the_edge) \
+    X(mirostat_learns_to_the_last_bit) \
     X(mirostat_at_the_edge) X(expf_is_libms) X(expf_of_logits) X(sums_of_tiles) X(sums_in_order) X(sums_of_rows)
 
 SUITE_MAIN

@@ -1634,13 +1634,13 @@ static void relieve(samp_sampler *s)
 }
 
 /* A call under hardship does what it does else, or says why not: then nothing has changed, and it can be made again. */
-#define THROUGH_HARDSHIP(s, kind, amount, call)                                                                      \
-    do {                                                                                                             \
-        afflict((s), (kind), (amount));                                                                              \
-        int hard = (call);                                                                                           \
-        relieve(s);                                                                                                  \
-        if (hard) assert_status(hard, (kind) == NO_BLOCK ? SAMP_E_NOMEM : SAMP_E_FULL);                              \
-        if (hard) assert_ok(call);                                                                                   \
+#define THROUGH_HARDSHIP(s, kind, amount, call) \
+    do { \
+        afflict((s), (kind), (amount)); \
+        int hard = (call); \
+        relieve(s); \
+        if (hard) assert_status(hard, (kind) == NO_BLOCK ? SAMP_E_NOMEM : SAMP_E_FULL); \
+        if (hard) assert_ok(call); \
     } while (0)
 
 enum { HARD_TEXT = 60 };

@@ -698,14 +698,14 @@ static void sign(char *bytes, size_t size)
     memcpy(bytes + size - 8, &sum, 8);
 }
 
-#define REFUSE_FOREIGN(member, value)                                                                                \
-    do {                                                                                                             \
-        samp_kv_params params = state_params(20, false);                                                             \
-        params.member = (value);                                                                                     \
-        samp_kv *foreign = samp_kv_init(&params, NULL);                                                              \
-        assert_non_null(foreign);                                                                                    \
-        refuse(foreign, 1, bytes, size, SAMP_E_FORMAT);                                                              \
-        samp_kv_free(foreign);                                                                                       \
+#define REFUSE_FOREIGN(member, value) \
+    do { \
+        samp_kv_params params = state_params(20, false); \
+        params.member = (value); \
+        samp_kv *foreign = samp_kv_init(&params, NULL); \
+        assert_non_null(foreign); \
+        refuse(foreign, 1, bytes, size, SAMP_E_FORMAT); \
+        samp_kv_free(foreign); \
     } while (0)
 
 static void test_state_damaged(void **state)
@@ -807,11 +807,11 @@ static void expect_bad(const samp_kv_params *params, const char *want, int want_
     assert_num(heap.live, 0);
 }
 
-#define EXPECT_BAD(member, value, status)                                                                            \
-    do {                                                                                                             \
-        samp_kv_params params = good_params();                                                                       \
-        params.member = (value);                                                                                     \
-        expect_bad(&params, #member, (status));                                                                      \
+#define EXPECT_BAD(member, value, status) \
+    do { \
+        samp_kv_params params = good_params(); \
+        params.member = (value); \
+        expect_bad(&params, #member, (status)); \
     } while (0)
 
 static void test_bad_params(void **state)

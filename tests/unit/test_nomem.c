@@ -750,138 +750,138 @@ typedef enum promise {
     ONE_COUNTS /* SAMP_E_NOMEM, and the first draw of two counts */
 } promise;
 
-#define CALLS(X)                                                                                                     \
-    X(samp_sample, a_chain, FAILS, samp_sample(w->s, logits, N))                                                     \
-    X(samp_sample, a_used_chain, FAILS, samp_sample(w->s, logits, LONG))                                             \
-    X(samp_sample, a_chain_of_llama, FAILS, samp_sample(w->s, logits, N))                                            \
-    X(samp_sample, a_chain_with_grammar, FAILS, samp_sample(w->s, logits, N))                                        \
-    X(samp_sample, a_chain_with_constraints, FAILS, samp_sample(w->s, logits, N))                                    \
-    X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N))                                                         \
-    X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N))                                            \
-    X(samp_sample_batch, three_rows, GOES_ON, batch(w))                                                              \
-    X(samp_sample_batch, a_chain_with_grammar, BY_ROW, batch_of_one(w))                                              \
-    X(samp_shard_init, nothing, MAKES, shard_of(w))                                                                  \
-    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, false))                                                       \
-    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, true))                                                        \
-    X(samp_shard_begin, a_shard, BY_ROW, sharded_by_steps(w))                                                        \
-    X(samp_verify, a_chain, FAILS, verify(w, EXACT))                                                                 \
-    X(samp_verify, a_chain, FAILS, verify(w, RATIO))                                                                 \
-    X(samp_verify, a_chain_with_grammar, BY_ROW, verify_by_row(w, EXACT))                                            \
-    X(samp_verify_block, a_chain, FAILS, verify(w, BLOCK))                                                           \
-    X(samp_verify_block, an_edited_chain, FAILS, verify(w, BLOCK))                                                   \
-    X(samp_verify_block, a_chain_with_grammar, BY_ROW, verify_by_row(w, BLOCK))                                      \
-    X(samp_verify_tree, a_chain, FAILS, verify(w, TREE))                                                             \
-    X(samp_verify_tree, a_chain_with_grammar, BY_ROW, verify_by_row(w, TREE))                                        \
-    X(samp_verify_relaxed, a_chain, FAILS, verify(w, RELAXED))                                                       \
-    X(samp_verify_relaxed, a_chain_with_grammar, BY_ROW, verify_by_row(w, RELAXED))                                  \
-    X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N))                                                           \
-    X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG))                                                   \
-    X(samp_chain_from_params, nothing, MAKES, chain_of_params(w))                                                    \
-    X(samp_chain_from_params, nothing, MAKES, with_grammar(w, false))                                                \
-    X(samp_chain_update, a_chain_of_params, MAKES, update(w, 7))                                                     \
-    X(samp_chain_update, a_chain_of_params, MAKES, with_grammar(w, true))                                            \
-    X(samp_batch_from_params, two_of_three_rows, BY_ROW, batch_of_params(w))                                         \
-    X(samp_settings_new, nothing, MAKES, (w->settings = samp_settings_new()) ? SAMP_OK : SAMP_E_NOMEM)               \
-    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "order", "top_k;temperature", NULL))        \
-    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1,4-inf", NULL))           \
-    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL))                \
-    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "order", "t", NULL))             \
-    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1", NULL))      \
-    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL))     \
-    X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
-      samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL))                                \
-    X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
-      samp_settings_from(w->settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"1\":1,\"01\":2}}", NULL, NULL))            \
-    X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init()))                                                   \
-    X(samp_chain_add, a_chain_and_one, CARRIES, add(w))                                                              \
-    X(samp_chain_insert, a_chain_and_one, CARRIES, insert(w))                                                        \
-    X(samp_set_n_prev, a_used_chain, MAKES, samp_set_n_prev(w->s, 300))                                              \
-    X(samp_set_rollback, a_used_chain, MAKES, samp_set_rollback(w->s, 500))                                          \
-    X(samp_apply, a_chain, GOES_ON, apply(w))                                                                        \
-    X(samp_accept, an_edited_chain, GOES_ON, samp_accept(w->s, 3))                                                   \
-    X(samp_accept, a_grammar, FAILS, samp_accept(w->s, '"'))                                                         \
-    X(samp_accept, a_chain_with_grammar, FAILS, samp_accept(w->s, '"'))                                              \
-    X(samp_accept, a_lazy_grammar, FAILS, samp_accept(w->s, '{'))                                                    \
-    X(samp_reset, a_grammar, NEVER, (samp_reset(w->s), SAMP_OK))                                                     \
-    X(samp_rollback, a_grammar, NEVER, samp_rollback(w->s, 1))                                                       \
-    X(samp_rollback, a_lazy_grammar, NEVER, samp_rollback(w->s, 1))                                                  \
-    X(samp_state_load, a_grammar, FAILS, samp_state_load(w->s, saved, saved_size))                                   \
-    X(samp_clone, a_used_chain, MAKES, made(w, samp_clone(w->s)))                                                    \
-    X(samp_clone, a_chain_of_llama, MAKES, made(w, samp_clone(w->s)))                                                \
-    X(samp_clone, a_chain_with_grammar, MAKES, made(w, samp_clone(w->s)))                                            \
-    X(samp_clone, a_chain_with_constraints, MAKES, made(w, samp_clone(w->s)))                                        \
-    X(samp_clone, a_lazy_grammar, MAKES, made(w, samp_clone(w->s)))                                                  \
-    X(samp_init_custom, nothing, MAKES, made(w, make_custom()))                                                      \
-    X(samp_init_logit_bias, nothing, MAKES, made(w, make_logit_bias()))                                              \
-    X(samp_init_penalties, nothing, MAKES, made(w, make_penalties()))                                                \
-    X(samp_init_dry, nothing, MAKES, made(w, make_dry()))                                                            \
-    X(samp_init_dry, a_llama_vocabulary, MAKES, made(w, dry_of_llama(w)))                                            \
-    X(samp_init_top_n_sigma, nothing, MAKES, made(w, make_top_n_sigma()))                                            \
-    X(samp_init_top_k, nothing, MAKES, made(w, make_top_k()))                                                        \
-    X(samp_init_top_k_ties, nothing, MAKES, made(w, samp_init_top_k_ties(3)))                                        \
-    X(samp_init_tail_free, nothing, MAKES, made(w, make_tail_free()))                                                \
-    X(samp_init_typical, nothing, MAKES, made(w, make_typical()))                                                    \
-    X(samp_init_top_p, nothing, MAKES, made(w, make_top_p()))                                                        \
-    X(samp_init_min_p, nothing, MAKES, made(w, make_min_p()))                                                        \
-    X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1)))                                            \
-    X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1)))                                          \
-    X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1)))                                       \
-    X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1)))                                               \
-    X(samp_init_xtc, nothing, MAKES, made(w, make_xtc()))                                                            \
-    X(samp_init_infill, nothing, MAKES, made(w, make_infill()))                                                      \
-    X(samp_init_temp, nothing, MAKES, made(w, make_temp()))                                                          \
-    X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext()))                                                  \
-    X(samp_init_top_h, nothing, MAKES, made(w, samp_init_top_h(0.4f, 1)))                                            \
-    X(samp_init_min_k, nothing, MAKES, made(w, samp_init_min_k(3.0f)))                                               \
-    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f)))                                 \
-    X(samp_init_log_softmax, nothing, MAKES, made(w, samp_init_log_softmax()))                                       \
-    X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
-    X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
-    X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \
-    X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9)))                                                \
-    X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat()))                                                  \
-    X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2()))                                            \
-    X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p()))                                              \
-    X(samp_init_sequence_bias, nothing, MAKES, made(w, samp_init_sequence_bias(some_sequences, 2)))                  \
-    X(samp_init_banned_sequences, nothing, MAKES, made(w, samp_init_banned_sequences(some_sequences, 2, 0)))         \
-    X(samp_init_banned_sequences, nothing, MAKES,                                                                    \
-      made(w, samp_init_banned_sequences(some_sequences, 2, SAMP_BAN_REWIND)))                                       \
-    X(samp_init_banned_strings, nothing, MAKES, made(w, samp_init_banned_strings(&small_vocabulary, banned, 3, 0)))  \
-    X(samp_init_suppressed_tokens, nothing, MAKES, made(w, samp_init_suppressed_tokens(listed, 4)))                  \
-    X(samp_init_begin_suppressed_tokens, nothing, MAKES, made(w, samp_init_begin_suppressed_tokens(listed, 4, 1)))   \
-    X(samp_init_min_tokens, nothing, MAKES, made(w, samp_init_min_tokens(listed + 3, 1, 2, 0)))                      \
-    X(samp_init_allowed_tokens, nothing, MAKES, made(w, samp_init_allowed_tokens(listed, 4)))                        \
-    X(samp_init_forced_prefix, nothing, MAKES, made(w, samp_init_forced_prefix(listed, 3, 0)))                       \
-    X(samp_init_eog_bias, nothing, MAKES, made(w, samp_init_eog_bias(listed + 3, 1, -2.0f)))                         \
-    X(samp_init_length_penalty, nothing, MAKES, made(w, samp_init_length_penalty(listed + 3, 1, 1, 1.5f, 0)))        \
-    X(samp_init_no_repeat_ngram, nothing, MAKES, made(w, samp_init_no_repeat_ngram(2, 20)))                          \
-    X(samp_init_loop_breaker, nothing, MAKES, made(w, samp_init_loop_breaker(1, 2, 2, 8, 1, INFINITY)))              \
-    X(samp_init_top_p_decay, nothing, MAKES, made(w, samp_init_top_p_decay(0.9f, 0.9f, 0.3f, listed, 4, 1)))         \
-    X(samp_init_loop_breaker_cusum, nothing, MAKES, made(w, samp_init_loop_breaker_cusum(1, 9, 0.25f, 1.0f, 1.0f)))  \
-    X(samp_init_thinking_budget, nothing, MAKES,                                                                     \
-      made(w, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 1, -1)))                                      \
-    X(samp_random_sample_create, nothing, MAKES, operator_of(w))                                                     \
-    X(samp_kv_init, nothing, MAKES, cache_of(w))                                                                     \
-    X(samp_llama_sample, a_llama_sampler, FAILS, samp_llama_sample(samp_llama_chain(w->llama), &llama, -1))          \
-    X(samp_llama_init, no_chain, MAKES, llama_of(w))                                                                 \
-    X(samp_llama_vocab, nothing, MAKES, (w->vocab = samp_llama_vocab(llama_words)) ? SAMP_OK : SAMP_E_NOMEM)         \
-    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_GBNF, JSON_GBNF, NULL))                        \
-    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_REGEX, a_regex, NULL))                         \
-    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL))                  \
-    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, another_schema, "ordered"))       \
-    X(samp_vocab_init, nothing, MAKES, listed_vocabulary(w))                                                         \
-    X(samp_vocab_index_init, nothing, MAKES, index_of(w))                                                            \
-    X(samp_vocab_index_map, nothing, MAKES, mapped_index(w))                                                         \
-    X(samp_init_grammar, nothing, MAKES, made(w, samp_init_grammar(vocab_index, json)))                              \
-    X(samp_init_grammar_lazy, nothing, MAKES,                                                                        \
-      made(w, samp_init_grammar_lazy(vocab_index, json, words_of, 2, tokens_of, 2)))                                 \
-    X(samp_init_grammar_lazy_patterns, nothing, MAKES,                                                               \
-      made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2)))                     \
-    X(samp_grammar_mask, a_grammar, FAILS, mask(w))                                                                  \
-    X(samp_grammar_forced, a_grammar, FAILS, forced(w))                                                              \
-    X(samp_grammar_sample, a_grammar_beside, ONE_COUNTS, samp_grammar_sample(w->rows[0], w->rows[1], logits, N))     \
-    X(samp_gpu_create, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST))                                                     \
-    X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0))                                                                 \
+#define CALLS(X) \
+    X(samp_sample, a_chain, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_sample, a_used_chain, FAILS, samp_sample(w->s, logits, LONG)) \
+    X(samp_sample, a_chain_of_llama, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_sample, a_chain_with_grammar, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_sample, a_chain_with_constraints, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N)) \
+    X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N)) \
+    X(samp_sample_batch, three_rows, GOES_ON, batch(w)) \
+    X(samp_sample_batch, a_chain_with_grammar, BY_ROW, batch_of_one(w)) \
+    X(samp_shard_init, nothing, MAKES, shard_of(w)) \
+    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, false)) \
+    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, true)) \
+    X(samp_shard_begin, a_shard, BY_ROW, sharded_by_steps(w)) \
+    X(samp_verify, a_chain, FAILS, verify(w, EXACT)) \
+    X(samp_verify, a_chain, FAILS, verify(w, RATIO)) \
+    X(samp_verify, a_chain_with_grammar, BY_ROW, verify_by_row(w, EXACT)) \
+    X(samp_verify_block, a_chain, FAILS, verify(w, BLOCK)) \
+    X(samp_verify_block, an_edited_chain, FAILS, verify(w, BLOCK)) \
+    X(samp_verify_block, a_chain_with_grammar, BY_ROW, verify_by_row(w, BLOCK)) \
+    X(samp_verify_tree, a_chain, FAILS, verify(w, TREE)) \
+    X(samp_verify_tree, a_chain_with_grammar, BY_ROW, verify_by_row(w, TREE)) \
+    X(samp_verify_relaxed, a_chain, FAILS, verify(w, RELAXED)) \
+    X(samp_verify_relaxed, a_chain_with_grammar, BY_ROW, verify_by_row(w, RELAXED)) \
+    X(samp_reserve, a_chain, FAILS, samp_reserve(w->s, N)) \
+    X(samp_reserve, a_used_chain, FAILS, samp_reserve(w->s, LONG)) \
+    X(samp_chain_from_params, nothing, MAKES, chain_of_params(w)) \
+    X(samp_chain_from_params, nothing, MAKES, with_grammar(w, false)) \
+    X(samp_chain_update, a_chain_of_params, MAKES, update(w, 7)) \
+    X(samp_chain_update, a_chain_of_params, MAKES, with_grammar(w, true)) \
+    X(samp_batch_from_params, two_of_three_rows, BY_ROW, batch_of_params(w)) \
+    X(samp_settings_new, nothing, MAKES, (w->settings = samp_settings_new()) ? SAMP_OK : SAMP_E_NOMEM) \
+    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "order", "top_k;temperature", NULL)) \
+    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1,4-inf", NULL)) \
+    X(samp_settings_set, settings, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL)) \
+    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "order", "t", NULL)) \
+    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1", NULL)) \
+    X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL)) \
+    X(samp_settings_from, settings_of_a_model, MAKES, \
+      samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL)) \
+    X(samp_settings_from, settings_of_a_model, MAKES, \
+      samp_settings_from(w->settings, SAMP_PEER_VLLM, "{\"logit_bias\":{\"1\":1,\"01\":2}}", NULL, NULL)) \
+    X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init())) \
+    X(samp_chain_add, a_chain_and_one, CARRIES, add(w)) \
+    X(samp_chain_insert, a_chain_and_one, CARRIES, insert(w)) \
+    X(samp_set_n_prev, a_used_chain, MAKES, samp_set_n_prev(w->s, 300)) \
+    X(samp_set_rollback, a_used_chain, MAKES, samp_set_rollback(w->s, 500)) \
+    X(samp_apply, a_chain, GOES_ON, apply(w)) \
+    X(samp_accept, an_edited_chain, GOES_ON, samp_accept(w->s, 3)) \
+    X(samp_accept, a_grammar, FAILS, samp_accept(w->s, '"')) \
+    X(samp_accept, a_chain_with_grammar, FAILS, samp_accept(w->s, '"')) \
+    X(samp_accept, a_lazy_grammar, FAILS, samp_accept(w->s, '{')) \
+    X(samp_reset, a_grammar, NEVER, (samp_reset(w->s), SAMP_OK)) \
+    X(samp_rollback, a_grammar, NEVER, samp_rollback(w->s, 1)) \
+    X(samp_rollback, a_lazy_grammar, NEVER, samp_rollback(w->s, 1)) \
+    X(samp_state_load, a_grammar, FAILS, samp_state_load(w->s, saved, saved_size)) \
+    X(samp_clone, a_used_chain, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_chain_of_llama, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_chain_with_grammar, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_chain_with_constraints, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_lazy_grammar, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_init_custom, nothing, MAKES, made(w, make_custom())) \
+    X(samp_init_logit_bias, nothing, MAKES, made(w, make_logit_bias())) \
+    X(samp_init_penalties, nothing, MAKES, made(w, make_penalties())) \
+    X(samp_init_dry, nothing, MAKES, made(w, make_dry())) \
+    X(samp_init_dry, a_llama_vocabulary, MAKES, made(w, dry_of_llama(w))) \
+    X(samp_init_top_n_sigma, nothing, MAKES, made(w, make_top_n_sigma())) \
+    X(samp_init_top_k, nothing, MAKES, made(w, make_top_k())) \
+    X(samp_init_top_k_ties, nothing, MAKES, made(w, samp_init_top_k_ties(3))) \
+    X(samp_init_tail_free, nothing, MAKES, made(w, make_tail_free())) \
+    X(samp_init_typical, nothing, MAKES, made(w, make_typical())) \
+    X(samp_init_top_p, nothing, MAKES, made(w, make_top_p())) \
+    X(samp_init_min_p, nothing, MAKES, made(w, make_min_p())) \
+    X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1))) \
+    X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1))) \
+    X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1))) \
+    X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1))) \
+    X(samp_init_xtc, nothing, MAKES, made(w, make_xtc())) \
+    X(samp_init_infill, nothing, MAKES, made(w, make_infill())) \
+    X(samp_init_temp, nothing, MAKES, made(w, make_temp())) \
+    X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext())) \
+    X(samp_init_top_h, nothing, MAKES, made(w, samp_init_top_h(0.4f, 1))) \
+    X(samp_init_min_k, nothing, MAKES, made(w, samp_init_min_k(3.0f))) \
+    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f))) \
+    X(samp_init_log_softmax, nothing, MAKES, made(w, samp_init_log_softmax())) \
+    X(samp_init_softmax, nothing, MAKES, made(w, make_softmax())) \
+    X(samp_init_greedy, nothing, MAKES, made(w, make_greedy())) \
+    X(samp_init_dist, nothing, MAKES, made(w, make_dist())) \
+    X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9))) \
+    X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat())) \
+    X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2())) \
+    X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p())) \
+    X(samp_init_sequence_bias, nothing, MAKES, made(w, samp_init_sequence_bias(some_sequences, 2))) \
+    X(samp_init_banned_sequences, nothing, MAKES, made(w, samp_init_banned_sequences(some_sequences, 2, 0))) \
+    X(samp_init_banned_sequences, nothing, MAKES, \
+      made(w, samp_init_banned_sequences(some_sequences, 2, SAMP_BAN_REWIND))) \
+    X(samp_init_banned_strings, nothing, MAKES, made(w, samp_init_banned_strings(&small_vocabulary, banned, 3, 0))) \
+    X(samp_init_suppressed_tokens, nothing, MAKES, made(w, samp_init_suppressed_tokens(listed, 4))) \
+    X(samp_init_begin_suppressed_tokens, nothing, MAKES, made(w, samp_init_begin_suppressed_tokens(listed, 4, 1))) \
+    X(samp_init_min_tokens, nothing, MAKES, made(w, samp_init_min_tokens(listed + 3, 1, 2, 0))) \
+    X(samp_init_allowed_tokens, nothing, MAKES, made(w, samp_init_allowed_tokens(listed, 4))) \
+    X(samp_init_forced_prefix, nothing, MAKES, made(w, samp_init_forced_prefix(listed, 3, 0))) \
+    X(samp_init_eog_bias, nothing, MAKES, made(w, samp_init_eog_bias(listed + 3, 1, -2.0f))) \
+    X(samp_init_length_penalty, nothing, MAKES, made(w, samp_init_length_penalty(listed + 3, 1, 1, 1.5f, 0))) \
+    X(samp_init_no_repeat_ngram, nothing, MAKES, made(w, samp_init_no_repeat_ngram(2, 20))) \
+    X(samp_init_loop_breaker, nothing, MAKES, made(w, samp_init_loop_breaker(1, 2, 2, 8, 1, INFINITY))) \
+    X(samp_init_top_p_decay, nothing, MAKES, made(w, samp_init_top_p_decay(0.9f, 0.9f, 0.3f, listed, 4, 1))) \
+    X(samp_init_loop_breaker_cusum, nothing, MAKES, made(w, samp_init_loop_breaker_cusum(1, 9, 0.25f, 1.0f, 1.0f))) \
+    X(samp_init_thinking_budget, nothing, MAKES, \
+      made(w, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 1, -1))) \
+    X(samp_random_sample_create, nothing, MAKES, operator_of(w)) \
+    X(samp_kv_init, nothing, MAKES, cache_of(w)) \
+    X(samp_llama_sample, a_llama_sampler, FAILS, samp_llama_sample(samp_llama_chain(w->llama), &llama, -1)) \
+    X(samp_llama_init, no_chain, MAKES, llama_of(w)) \
+    X(samp_llama_vocab, nothing, MAKES, (w->vocab = samp_llama_vocab(llama_words)) ? SAMP_OK : SAMP_E_NOMEM) \
+    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_GBNF, JSON_GBNF, NULL)) \
+    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_REGEX, a_regex, NULL)) \
+    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL)) \
+    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, another_schema, "ordered")) \
+    X(samp_vocab_init, nothing, MAKES, listed_vocabulary(w)) \
+    X(samp_vocab_index_init, nothing, MAKES, index_of(w)) \
+    X(samp_vocab_index_map, nothing, MAKES, mapped_index(w)) \
+    X(samp_init_grammar, nothing, MAKES, made(w, samp_init_grammar(vocab_index, json))) \
+    X(samp_init_grammar_lazy, nothing, MAKES, \
+      made(w, samp_init_grammar_lazy(vocab_index, json, words_of, 2, tokens_of, 2))) \
+    X(samp_init_grammar_lazy_patterns, nothing, MAKES, \
+      made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2))) \
+    X(samp_grammar_mask, a_grammar, FAILS, mask(w)) \
+    X(samp_grammar_forced, a_grammar, FAILS, forced(w)) \
+    X(samp_grammar_sample, a_grammar_beside, ONE_COUNTS, samp_grammar_sample(w->rows[0], w->rows[1], logits, N)) \
+    X(samp_gpu_create, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST)) \
+    X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0)) \
     X(samp_gpu_sample_batch, a_gpu, BY_ROW, gpu_batch(w))
 
 #define CALL_FUNCTION(function, make, promise, call) +1
@@ -899,7 +899,7 @@ static const call calls[N_CALLS] = { CALLS(CALL_ENTRY) };
 static int make_call(world *w, int number)
 {
     int i = 0;
-#define CALL_ONE(function, make, promise, call)                                                                      \
+#define CALL_ONE(function, make, promise, call) \
     if (number == i++) return call;
     CALLS(CALL_ONE)
     return 0;
@@ -983,13 +983,13 @@ static void test_every_allocation(void **state)
 /* ---- what never allocates ---- */
 
 /* With no memory at all: the call is as good as ever, for it asks for none. */
-#define NONE(function, call)                                                                                         \
-    do {                                                                                                             \
-        unsigned long before_ = heap.mallocs;                                                                        \
-        heap.fail_at = 1, heap.fail_after = true;                                                                    \
-        call;                                                                                                        \
-        heap.fail_at = 0, heap.fail_after = false;                                                                   \
-        if (heap.mallocs != before_) test_fail(__FILE__, __LINE__, "%s allocates", #function);                       \
+#define NONE(function, call) \
+    do { \
+        unsigned long before_ = heap.mallocs; \
+        heap.fail_at = 1, heap.fail_after = true; \
+        call; \
+        heap.fail_at = 0, heap.fail_after = false; \
+        if (heap.mallocs != before_) test_fail(__FILE__, __LINE__, "%s allocates", #function); \
     } while (0)
 
 static void test_library_needs_none(void **state)

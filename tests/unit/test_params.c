@@ -173,34 +173,34 @@ static void bad_(const samp_params *p, int status, const char *name, const char 
     test_status_(samp_sample(chain, logits, N), status, what, __FILE__, line);
     samp_free(chain);
 }
-#define bad(member, value, status)                                                                                   \
-    do {                                                                                                             \
-        samp_params p_ = samp_default_params();                                                                      \
-        p_.member = (value);                                                                                         \
-        bad_(&p_, (status), #member, #member " = " #value, __LINE__);                                                \
+#define bad(member, value, status) \
+    do { \
+        samp_params p_ = samp_default_params(); \
+        p_.member = (value); \
+        bad_(&p_, (status), #member, #member " = " #value, __LINE__); \
     } while (0)
-#define good(member, value)                                                                                          \
-    do {                                                                                                             \
-        samp_params p_ = samp_default_params();                                                                      \
-        p_.member = (value);                                                                                         \
-        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
-        samp_free(build(&p_));                                                                                       \
+#define good(member, value) \
+    do { \
+        samp_params p_ = samp_default_params(); \
+        p_.member = (value); \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__); \
+        samp_free(build(&p_)); \
     } while (0)
-#define from_0_to_1(member)                                                                                          \
-    do {                                                                                                             \
-        bad(member, -1e-45f, SAMP_E_RANGE);                                                                          \
-        bad(member, ABOVE_1, SAMP_E_RANGE);                                                                          \
-        bad(member, NAN, SAMP_E_NAN);                                                                                \
-        good(member, 0.0f);                                                                                          \
-        good(member, 1.0f);                                                                                          \
+#define from_0_to_1(member) \
+    do { \
+        bad(member, -1e-45f, SAMP_E_RANGE); \
+        bad(member, ABOVE_1, SAMP_E_RANGE); \
+        bad(member, NAN, SAMP_E_NAN); \
+        good(member, 0.0f); \
+        good(member, 1.0f); \
     } while (0)
 
 /* allowed; but the chain would be large */
-#define fits(member, value)                                                                                          \
-    do {                                                                                                             \
-        samp_params p_ = samp_default_params();                                                                      \
-        p_.member = (value);                                                                                         \
-        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
+#define fits(member, value) \
+    do { \
+        samp_params p_ = samp_default_params(); \
+        p_.member = (value); \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__); \
     } while (0)
 
 #define ABOVE_1 1.0000001f

@@ -1760,7 +1760,7 @@ static void test_dry(void **state)
 {
     (void)state;
     samp_vocab vocab = letters_vocab();
-#define DRY(multiplier, allowed, last_n, ...)                                                                        \
+#define DRY(multiplier, allowed, last_n, ...) \
     penalties_after(samp_init_dry(NULL, 1024, multiplier, 1.1f, allowed, last_n, NULL, 0), TOKENS(__VA_ARGS__))
     golden(DRY(1.0f, 2, 4, 0, 1), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
     golden(DRY(1.0f, 2, 5, 0, 1, 2, 0, 1), PROBS(0.25, 0.25, 0.25, 0.25),

@@ -306,8 +306,8 @@ static void test_set_n_prev_range(void **state)
 static void test_strerror(void **state)
 {
     (void)state;
-#define TEXT(name, value, text)                                                                                      \
-    assert_text(samp_strerror(name), text);                                                                          \
+#define TEXT(name, value, text) \
+    assert_text(samp_strerror(name), text); \
     assert_num(name, value);
     SAMP_STATUS_LIST(TEXT)
 #undef TEXT

@@ -24,9 +24,9 @@
 
 enum { N_THREADS = 4, N = N_VOCAB, N_ROWS = 6, ROUNDS = 6 };
 
-#define MUST(condition)                                                                                              \
-    do {                                                                                                             \
-        if (!(condition)) fprintf(stderr, "threads.c:%d: %s\n", __LINE__, #condition), abort();                      \
+#define MUST(condition) \
+    do { \
+        if (!(condition)) fprintf(stderr, "threads.c:%d: %s\n", __LINE__, #condition), abort(); \
     } while (0)
 
 /* Made before all threads, and only read by them. */

@@ -25,11 +25,11 @@ static program *loaded; /* the last one, for cuModuleGetGlobal's sake */
 static int context;
 
 #define EXPORT __attribute__((visibility("default")))
-#define IGNORE(name, ...)                                                                                            \
-    EXPORT status name(__VA_ARGS__);                                                                                 \
+#define IGNORE(name, ...) \
+    EXPORT status name(__VA_ARGS__); \
     EXPORT status name(__VA_ARGS__) { return SUCCESS; }
-#define API(name, ...)                                                                                               \
-    EXPORT status name(__VA_ARGS__);                                                                                 \
+#define API(name, ...) \
+    EXPORT status name(__VA_ARGS__); \
     EXPORT status name(__VA_ARGS__)
 
 static bool verbose(void) { return ptx_setting("SAMP_PTX_VERBOSE", 0) != 0; }

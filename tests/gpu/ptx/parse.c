@@ -89,7 +89,7 @@ static void *one_more(void *array, int n, size_t size)
     if (n & (n - 1)) return array;
     return realloc(array, (n ? (size_t)n * 2 : 1) * size);
 }
-#define APPEND(array, n)                                                                                             \
+#define APPEND(array, n) \
     ((array) = one_more((array), (n), sizeof *(array)), memset(&(array)[n], 0, sizeof *(array)), &(array)[(n)++])
 
 /* ------------------------------------------------------------------------------------------------------- tokens */

@@ -169,12 +169,12 @@ static u32 reversed(u32 x) /* bit 0 becomes bit 31 */
 }
 
 /* Division by 0 gives all ones on the machine, and the most negative number overflows. */
-#define DIVIDE(T, signed)                                                                                            \
-    static T divide_##T(T a, T b, bool rest)                                                                         \
-    {                                                                                                                \
-        if (!b) return rest ? a : (T)-1;                                                                             \
-        if (signed &&b == (T)-1) return rest ? 0 : (T)(0 - (u64)a);                                                  \
-        return (T)(rest ? a % b : a / b);                                                                            \
+#define DIVIDE(T, signed) \
+    static T divide_##T(T a, T b, bool rest) \
+    { \
+        if (!b) return rest ? a : (T)-1; \
+        if (signed &&b == (T)-1) return rest ? 0 : (T)(0 - (u64)a); \
+        return (T)(rest ? a % b : a / b); \
     }
 DIVIDE(u16, false)
 DIVIDE(u32, false)
@@ -191,13 +191,13 @@ DIVIDE(s64, true)
 static void compute(int op, u32 mask, u64 *d, const u64 *a, const u64 *b, const u64 *c)
 {
     switch (op) {
-#define X(id, name, n, expr)                                                                                         \
-    case OP_##id:                                                                                                    \
-        if (mask == UINT32_MAX) {                                                                                    \
-            _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++) d[i] = (u64)(expr);                                 \
-        } else                                                                                                       \
-            for (int i = 0; i < LANES; i++)                                                                          \
-                if (mask >> i & 1) d[i] = (u64)(expr);                                                               \
+#define X(id, name, n, expr) \
+    case OP_##id: \
+        if (mask == UINT32_MAX) { \
+            _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++) d[i] = (u64)(expr); \
+        } else \
+            for (int i = 0; i < LANES; i++) \
+                if (mask >> i & 1) d[i] = (u64)(expr); \
         break;
         OPS(X)
 #undef X

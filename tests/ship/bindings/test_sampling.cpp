@@ -14,25 +14,25 @@ extern "C" long counted_live(void);
 enum { N = 40, END = 95 };
 typedef std::vector<float> row;
 
-#define CHECK(is)                                                                                                    \
-    do {                                                                                                             \
-        if (!(is)) {                                                                                                 \
-            std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, #is);                                       \
-            std::exit(1);                                                                                            \
-        }                                                                                                            \
+#define CHECK(is) \
+    do { \
+        if (!(is)) { \
+            std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, #is); \
+            std::exit(1); \
+        } \
     } while (0)
-#define FAILS(call, want)                                                                                            \
-    do {                                                                                                             \
-        try {                                                                                                        \
-            call;                                                                                                    \
-            std::fprintf(stderr, "test_sampling.cpp:%d: %s does not fail\n", __LINE__, #call);                       \
-            std::exit(1);                                                                                            \
-        } catch (const error &e) {                                                                                   \
-            if (std::string(e.what()).find(want) == std::string::npos) {                                             \
-                std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, e.what());                              \
-                std::exit(1);                                                                                        \
-            }                                                                                                        \
-        }                                                                                                            \
+#define FAILS(call, want) \
+    do { \
+        try { \
+            call; \
+            std::fprintf(stderr, "test_sampling.cpp:%d: %s does not fail\n", __LINE__, #call); \
+            std::exit(1); \
+        } catch (const error &e) { \
+            if (std::string(e.what()).find(want) == std::string::npos) { \
+                std::fprintf(stderr, "test_sampling.cpp:%d: %s\n", __LINE__, e.what()); \
+                std::exit(1); \
+            } \
+        } \
     } while (0)
 
 static row make_row(int r)

@@ -17,7 +17,7 @@ static int n_lines, length = 24; /* tokens of a chain; short: 2, and a text is o
 static const char *const BREAKERS[] = { "\n", "o", "", ", a", NULL };
 
 #define penalties(last_n, repeat, freq, present) llama_sampler_init_penalties(n_vocab, last_n, repeat, freq, present)
-#define dry(multiplier, allowed, last_n)                                                                             \
+#define dry(multiplier, allowed, last_n) \
     llama_sampler_init_dry(vocab, multiplier, 1.75f, allowed, last_n, (const char **)(uintptr_t)BREAKERS, 5)
 #define dist   llama_sampler_init_dist
 #define greedy llama_sampler_init_greedy
@@ -68,9 +68,9 @@ static llama_sampler *mine_clone(const llama_sampler *s)
     return llama_sampler_init(s->iface, copy);
 }
 
-#define MINE(apply)                                                                                                  \
-    {                                                                                                                \
-        mine_name, mine_accept, apply, mine_reset, mine_clone, mine_free                                             \
+#define MINE(apply) \
+    { \
+        mine_name, mine_accept, apply, mine_reset, mine_clone, mine_free \
     }
 static const llama_six SIX = MINE(mine_apply);
 static const llama_ten TEN = { MINE(mine_apply), { NULL, NULL, NULL, NULL } };
@@ -263,13 +263,13 @@ static int32_t sample_and_check(llama_sampler *chain, llama_sampler *grammar)
     return token;
 }
 
-#define JSON                                                                                                         \
-    "root ::= object\n"                                                                                              \
-    "value ::= object | array | string | number | \"true\" | \"null\"\n"                                             \
-    "object ::= \"{\" (string \":\" ws value (\",\" ws string \":\" ws value)*)? \"}\"\n"                            \
-    "array ::= \"[\" (value (\",\" ws value)*)? \"]\"\n"                                                             \
-    "string ::= \"\\\"\" [a-zA-Z ,.]* \"\\\"\"\n"                                                                    \
-    "number ::= [0-9]{1,5}\n"                                                                                        \
+#define JSON \
+    "root ::= object\n" \
+    "value ::= object | array | string | number | \"true\" | \"null\"\n" \
+    "object ::= \"{\" (string \":\" ws value (\",\" ws string \":\" ws value)*)? \"}\"\n" \
+    "array ::= \"[\" (value (\",\" ws value)*)? \"]\"\n" \
+    "string ::= \"\\\"\" [a-zA-Z ,.]* \"\\\"\"\n" \
+    "number ::= [0-9]{1,5}\n" \
     "ws ::= \" \"?"
 
 #define NO_Q "[\\x09-pr-\\x7e]*" /* what follows a trigger at once must fit, or llama.cpp ends the program */

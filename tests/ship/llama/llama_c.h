@@ -203,8 +203,8 @@ static inline llama_sampler *llama_chain_of(llama_sampler *const *members, int n
     return chain;
 }
 /* llama_chain(a, b, ...): of these members */
-#define llama_chain(...)                                                                                             \
-    llama_chain_of((llama_sampler *[]){ __VA_ARGS__ },                                                               \
+#define llama_chain(...) \
+    llama_chain_of((llama_sampler *[]){ __VA_ARGS__ }, \
                    (int)(sizeof((llama_sampler *[]){ __VA_ARGS__ }) / sizeof(void *)))
 
 #endif /* LLAMA_C_H */

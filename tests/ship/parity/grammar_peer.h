@@ -36,9 +36,9 @@ static inline bool load_peer(const char *path)
 {
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL), *sym;
     if (!lib) return false;
-#define GRAMMAR_LOAD(member, symbol, result, args)                                                                   \
-    sym = dlsym(lib, symbol);                                                                                        \
-    if (!sym) return false;                                                                                          \
+#define GRAMMAR_LOAD(member, symbol, result, args) \
+    sym = dlsym(lib, symbol); \
+    if (!sym) return false; \
     memcpy(&peer.member, &sym, sizeof sym);
     GRAMMAR_FUNCTIONS(GRAMMAR_LOAD)
 #undef GRAMMAR_LOAD

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define require(good)                                                                                                \
-    do {                                                                                                             \
-        if (!(good)) {                                                                                               \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #good);                                               \
-            exit(1);                                                                                                 \
-        }                                                                                                            \
+#define require(good) \
+    do { \
+        if (!(good)) { \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #good); \
+            exit(1); \
+        } \
     } while (0)
 
 static inline samp_params greedy_params(void)
