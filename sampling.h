@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7714 samplers/temperature.h          17195 grammar/head.h
-     263 api/config.h                     7883 samplers/smoothing.h            17230 grammar/tree.h
-     294 api/types.h                      7965 samplers/softmax.h              18032 grammar/finishing.h
-     543 api/missing.h                    7997 samplers/drafted.h              18329 grammar/reading.h
-     557 api/sample.h                     8022 samplers/greedy.h               18414 grammar/gbnf.h
-     646 api/chains.h                     8063 samplers/choose.h               18706 grammar/regex.h
-     898 api/samplers.h                   8126 samplers/ratio.h                19103 grammar/derivatives.h
-    1153 api/gumbel.h                     8193 samplers/draw.h                 19680 grammar/vocabulary.h
-    1176 api/operator.h                   8278 samplers/dist.h                 20148 grammar/triggers.h
-    1226 api/kv.h                         8308 samplers/gumbel.h               20473 grammar/matcher.h
-    1407 api/llama_cpp.h                  8375 samplers/mirostat.h             20650 grammar/states.h
-    1449 api/text_error.h                 8623 samplers/adaptive_p.h           20805 grammar/items.h
-    1466 api/grammar.h                    8777 samplers/custom.h               20931 grammar/masks.h
-    1630 api/shards.h                     8837 config/describe.h               21126 grammar/runs.h
-    1728 api/peers.h                      9018 config/from_params.h            21299 grammar/entries.h
-    1797 api/drafts.h                     9083 config/orders.h                 21670 grammar/accepting.h
-    1896 api/constraints.h                9315 config/numbers.h                22006 grammar/waiting.h
-    2067 api/parts.h                      9453 config/set.h                    22132 grammar/history.h
-    2105 base/switches.h                  9607 config/tell.h                   22258 grammar/room.h
-    2359 base/random.h                    9740 config/settings.h               22559 grammar/sampler.h
-    2382 base/mt19937.h                   9852 life/rollback.h                 22821 grammar/hooks.h
-    2456 base/exact.h                    10108 life/chain.h                    22945 schema/head.h
-    2668 base/bits128.h                  10382 life/members.h                  23119 schema/errors.h
-    2747 base/elements.h                 10497 life/update.h                   23232 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10694 life/copy.h                     23266 schema/references.h
-    2924 kernels/contract.h              10862 rows/row.h                      23538 schema/strings.h
-    3044 kernels/scalar.h                11140 rows/reserve.h                  23600 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11210 rows/pieces.h                   23873 schema/sets.h
-    3251 kernels/sets.h                  11325 rows/thresholds.h               24071 schema/formats.h
-    3300 kernels/vectors.h               11431 rows/compact.h                  24268 schema/scalars.h
-    3418 kernels/avx512.h                11613 rows/sums.h                     24567 schema/goals.h
-    3502 kernels/avx2.h                  11761 rows/changes.h                  24788 schema/alternatives.h
-    3564 kernels/sse2.h                  11842 rows/cuts.h                     25266 schema/objects.h
-    3581 kernels/neon.h                  12270 rows/typical.h                  25779 schema/arrays.h
-    3603 kernels/wasm.h                  12582 rows/tail_free.h                26033 schema/whole.h
-    3619 kernels/generic.h               12658 rows/selecting.h                26206 grammar/grammars.h
-    3639 kernels/shared.h                12789 rows/mirostat.h                 26268 peers/tables.h
-    3763 kernels/passes.h                12870 rows/plan.h                     26575 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12918 rows/logprobs.h                 26987 peers/llama_server.h
-    4420 kernels/check.h                 13004 rows/step.h                     27056 peers/fields.h
-    4444 kernels/dispatch.h              13021 rows/llama_cpp/sums.h           27217 peers/requests.h
-    4644 core/array.h                    13332 rows/llama_cpp/samplers.h       27341 shards/head.h
-    4974 core/table.h                    13801 rows/llama_cpp/step.h           27462 shards/bytes.h
-    5153 core/windows.h                  13830 run/apply.h                     27560 shards/merging.h
-    5245 constraints/record.h            13913 run/writing.h                   27838 shards/row.h
-    5282 rows/work.h                     14037 run/arrays.h                    27996 shards/answers.h
-    5308 life/past.h                     14139 run/arrays_llama_cpp.h          28550 shards/logprobs.h
-    5368 core/record.h                   14337 run/walk.h                      28688 shards/told.h
-    5483 core/fields.h                   14440 run/finish.h                    28827 shards/steps.h
-    5564 core/owners.h                   14479 run/draw_llama_cpp.h            29039 shards/prefix.h
-    5612 core/mt19937.h                  14553 run/draw.h                      29594 shards/cuts.h
-    5669 core/no_mt19937.h               14628 run/sample.h                    29808 shards/draws.h
-    5702 core/making.h                   14744 run/verify.h                    29964 shards/way.h
-    5835 core/streams.h                  14834 run/batch.h                     30078 shards/memory.h
-    5873 life/state_fields.h             14986 life/state.h                    30162 shards/batch.h
-    5973 samplers/llama_cpp.h            15158 operator/weights.h              30589 drafts/head.h
-    6061 samplers/logit_bias.h           15246 operator/search.h               30637 drafts/block.h
-    6162 samplers/patch.h                15385 operator/run.h                  30827 drafts/tree.h
-    6212 samplers/penalties.h            15554 kv/cells.h                      30961 drafts/relaxed.h
-    6362 samplers/dry.h                  15591 kv/making.h                     31044 constraints/automaton.h
-    6819 samplers/cut.h                  15817 kv/slot.h                       31134 constraints/making.h
-    6842 samplers/top_n_sigma.h          15956 kv/sequences.h                  31350 constraints/sampler.h
-    6943 samplers/top_k.h                16091 kv/data.h                       31443 constraints/constructors.h
-    6999 samplers/tail_free.h            16215 kv/update.h                     31709 constraints/accepting.h
-    7117 samplers/typical.h              16341 kv/state.h                      31951 constraints/drawing.h
-    7191 samplers/top_p.h                16553 llama_cpp/functions.h           32137 constraints/told.h
-    7233 samplers/min_p.h                16623 llama_cpp/object.h              32198 constraints/kind.h
-    7274 samplers/by_sums.h              16677 llama_cpp/vocabulary.h          32242 constraints/top_p_decay.h
-    7408 samplers/top_h.h                16754 text/reading.h                  32326 constraints/accessors.h
-    7461 samplers/min_k.h                16864 text/strings.h                  32365 core/kinds.h
-    7517 samplers/xtc.h                  16964 text/values.h                   32408 base/restore.h
-    7599 samplers/infill.h               17119 text/documents.h                32422 api/license.h
+       2 api/opening.h                    7719 samplers/temperature.h          17186 grammar/head.h
+     263 api/config.h                     7882 samplers/smoothing.h            17221 grammar/tree.h
+     294 api/types.h                      7964 samplers/softmax.h              18023 grammar/finishing.h
+     543 api/missing.h                    7996 samplers/drafted.h              18320 grammar/reading.h
+     557 api/sample.h                     8021 samplers/greedy.h               18405 grammar/gbnf.h
+     646 api/chains.h                     8062 samplers/choose.h               18697 grammar/regex.h
+     898 api/samplers.h                   8125 samplers/ratio.h                19094 grammar/derivatives.h
+    1153 api/gumbel.h                     8192 samplers/draw.h                 19671 grammar/vocabulary.h
+    1176 api/operator.h                   8277 samplers/dist.h                 20139 grammar/triggers.h
+    1226 api/kv.h                         8307 samplers/gumbel.h               20464 grammar/matcher.h
+    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20641 grammar/states.h
+    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20796 grammar/items.h
+    1466 api/grammar.h                    8776 samplers/custom.h               20922 grammar/masks.h
+    1630 api/shards.h                     8836 config/describe.h               21117 grammar/runs.h
+    1728 api/peers.h                      9017 config/from_params.h            21290 grammar/entries.h
+    1797 api/drafts.h                     9082 config/orders.h                 21661 grammar/accepting.h
+    1896 api/constraints.h                9314 config/numbers.h                21997 grammar/waiting.h
+    2067 api/parts.h                      9452 config/set.h                    22123 grammar/history.h
+    2105 base/switches.h                  9606 config/tell.h                   22249 grammar/room.h
+    2359 base/random.h                    9739 config/settings.h               22550 grammar/sampler.h
+    2382 base/mt19937.h                   9851 life/rollback.h                 22812 grammar/hooks.h
+    2456 base/exact.h                    10107 life/chain.h                    22936 schema/head.h
+    2668 base/bits128.h                  10381 life/members.h                  23110 schema/errors.h
+    2747 base/elements.h                 10496 life/update.h                   23223 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10693 life/copy.h                     23257 schema/references.h
+    2924 kernels/contract.h              10861 rows/row.h                      23529 schema/strings.h
+    3044 kernels/scalar.h                11139 rows/reserve.h                  23591 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23864 schema/sets.h
+    3251 kernels/sets.h                  11324 rows/thresholds.h               24062 schema/formats.h
+    3300 kernels/vectors.h               11430 rows/compact.h                  24259 schema/scalars.h
+    3418 kernels/avx512.h                11612 rows/sums.h                     24558 schema/goals.h
+    3502 kernels/avx2.h                  11760 rows/changes.h                  24779 schema/alternatives.h
+    3564 kernels/sse2.h                  11841 rows/cuts.h                     25257 schema/objects.h
+    3581 kernels/neon.h                  12270 rows/typical.h                  25770 schema/arrays.h
+    3603 kernels/wasm.h                  12582 rows/tail_free.h                26024 schema/whole.h
+    3619 kernels/generic.h               12655 rows/selecting.h                26197 grammar/grammars.h
+    3639 kernels/shared.h                12786 rows/mirostat.h                 26259 peers/tables.h
+    3763 kernels/passes.h                12867 rows/plan.h                     26566 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12915 rows/logprobs.h                 26978 peers/llama_server.h
+    4420 kernels/check.h                 13001 rows/step.h                     27047 peers/fields.h
+    4444 kernels/dispatch.h              13018 rows/llama_cpp/sums.h           27208 peers/requests.h
+    4644 core/array.h                    13329 rows/llama_cpp/samplers.h       27332 shards/head.h
+    4974 core/table.h                    13792 rows/llama_cpp/step.h           27453 shards/bytes.h
+    5153 core/windows.h                  13821 run/apply.h                     27551 shards/merging.h
+    5245 constraints/record.h            13904 run/writing.h                   27829 shards/row.h
+    5282 rows/work.h                     14028 run/arrays.h                    27987 shards/answers.h
+    5308 life/past.h                     14130 run/arrays_llama_cpp.h          28541 shards/logprobs.h
+    5368 core/record.h                   14328 run/walk.h                      28679 shards/told.h
+    5483 core/fields.h                   14431 run/finish.h                    28818 shards/steps.h
+    5564 core/owners.h                   14470 run/draw_llama_cpp.h            29031 shards/prefix.h
+    5612 core/mt19937.h                  14544 run/draw.h                      29586 shards/cuts.h
+    5669 core/no_mt19937.h               14619 run/sample.h                    29800 shards/draws.h
+    5702 core/making.h                   14735 run/verify.h                    29956 shards/way.h
+    5835 core/streams.h                  14825 run/batch.h                     30070 shards/memory.h
+    5873 life/state_fields.h             14977 life/state.h                    30154 shards/batch.h
+    5973 samplers/llama_cpp.h            15149 operator/weights.h              30581 drafts/head.h
+    6061 samplers/logit_bias.h           15237 operator/search.h               30629 drafts/block.h
+    6162 samplers/patch.h                15376 operator/run.h                  30819 drafts/tree.h
+    6212 samplers/penalties.h            15545 kv/cells.h                      30953 drafts/relaxed.h
+    6362 samplers/dry.h                  15582 kv/making.h                     31036 constraints/automaton.h
+    6819 samplers/cut.h                  15808 kv/slot.h                       31126 constraints/making.h
+    6842 samplers/top_n_sigma.h          15947 kv/sequences.h                  31342 constraints/sampler.h
+    6943 samplers/top_k.h                16082 kv/data.h                       31435 constraints/constructors.h
+    6999 samplers/tail_free.h            16206 kv/update.h                     31701 constraints/accepting.h
+    7122 samplers/typical.h              16332 kv/state.h                      31943 constraints/drawing.h
+    7196 samplers/top_p.h                16544 llama_cpp/functions.h           32129 constraints/told.h
+    7238 samplers/min_p.h                16614 llama_cpp/object.h              32190 constraints/kind.h
+    7279 samplers/by_sums.h              16668 llama_cpp/vocabulary.h          32234 constraints/top_p_decay.h
+    7413 samplers/top_h.h                16745 text/reading.h                  32318 constraints/accessors.h
+    7466 samplers/min_k.h                16855 text/strings.h                  32357 core/kinds.h
+    7522 samplers/xtc.h                  16955 text/values.h                   32400 base/restore.h
+    7604 samplers/infill.h               17110 text/documents.h                32414 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -3312,7 +3312,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
-     ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
+     ge lt_and unord      >=; m and <; is one of the two no number
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
      loadq_where          what stands there, or 0, for this half
@@ -3332,8 +3332,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           u16, f16 and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
      apart                load; with 16 lanes eight floats from p and eight from p + at
-     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
-     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
+     zip                  a and b by turns
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -4977,7 +4977,7 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
    sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
-   that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
+   that a copy of the bytes is a clone; what holds pointers to memory of its own has the hooks clone and free. What
    samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
    the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
    after all that can fail. */
@@ -7003,7 +7003,12 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
    0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
    to nothing every a_i counts the same, as in the original. */
 
-static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+/* a_i of three neighbours' weights, w_i first: how much they bend. */
+static uint64_t sampi_bend(const uint64_t *w)
+{
+    uint64_t ends = w[0] + w[2], middle = 2 * w[1];
+    return ends > middle ? ends - middle : middle - ends;
+}
 
 /* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
@@ -7011,12 +7016,12 @@ static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
+/* A walk along a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
     size_t i;
-    uint64_t w[2];
+    uint64_t w[3];
 } sampi_bends;
 
 /* The array must be sorted and have two candidates; it must not change during the walk. */
@@ -7031,11 +7036,11 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
 /* a_i, and on to i + 1; there must be an i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
-    uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
-    uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
-    bends->w[0] = bends->w[1];
-    bends->w[1] = w2;
-    bends->i++;
+    uint64_t *w = bends->w;
+    w[2] = sampi_weight(bends->max, bends->d[bends->i++ + 2].logit);
+    uint64_t bend = sampi_bend(w);
+    w[0] = w[1];
+    w[1] = w[2];
     return bend;
 }
 
@@ -7763,12 +7768,6 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* The same with a sampler's settings; the fast path calls it with its own sums. */
-static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
-{
-    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
-}
-
 /* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -7776,7 +7775,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
         if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
-        t = sampi_temp_of(s, &sums);
+        t = sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
     }
     sampi_scale(cur, t);
     return SAMP_OK;
@@ -12042,7 +12041,8 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
     if (row->floor > -FLT_MAX) sampi_compact(row);
     sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
-    return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
+    if (sums.n <= 1) return SAMP_OK;
+    return sampi_scale_row(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums));
 }
 
 /* Each logit changes: a dense row becomes its own, so that x may be written to. */
@@ -12606,14 +12606,11 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* a_i = |d_i - d_i+1| with d_i = w_i - w_i+1: how much the weights bend at i + 1. */
-static uint64_t sampi_bend(const uint64_t *w, size_t i) { return sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]); }
-
 /* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
    and nothing has changed.
-   d_i is not negative. So those a_i that need a missing token, or are missing themselves, sum to at most the sum of
-   d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less what the last ones are. (w may fail to be
-   monotone by its rounding: one unit a token, four for each a_i.) */
+   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
+   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
+   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -12622,14 +12619,14 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     if (n <= 2) return rest == 0;
     const float *l = sampi_sorted_logits(row);
     const uint64_t z = k->weights(l, n, max, w, NULL);
-    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w + i);
     if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
     bool is_flat = sampi_tail_is_flat(total, z + rest * (w[n - 1] + 1));
     if (rest && is_flat) return false;
     uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
     size_t i = 0;
     for (; i + 2 < n; i++) {
-        run += is_flat ? 1 : sampi_bend(w, i);
+        run += is_flat ? 1 : sampi_bend(w + i);
         if (run > bound) break;
     }
     if (i + 2 == n) return rest == 0;
@@ -13708,18 +13705,11 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     return SAMP_OK;
 }
 
-/* The smallest logit within mu, at or below the last one of the head, which is. */
-static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+/* Is a logit within mu? For sampi_least: of a sampler, and sums. */
+static bool sampi_llama_reaches(const void *what, float l)
 {
-    int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
-    while ((int64_t)hi - lo > 1) {
-        int32_t middle = sampi_middle(lo, hi);
-        if (sampi_llama_is_within(s, sums, sampi_unkey(middle)))
-            hi = middle;
-        else
-            lo = middle;
-    }
-    return sampi_unkey(hi);
+    const void *const *of = (const void *const *)what;
+    return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
 /* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
@@ -13776,7 +13766,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
-    float floor = v1 ? 0.0f : sampi_llama_floor(row, s, &sums);
+    const void *of[2] = { s, &sums };
+    float floor = v1 ? 0.0f : sampi_least(sampi_llama_reaches, of, row->cur.data[row->cur.size - 1].logit);
     if (!v1) keep = sampi_row_count(row, floor, INFINITY);
     double u = sampi_mt_double(sampi_mt_of(s));
     for (int is_exact = 0; is_exact < 2; is_exact++) {
@@ -28991,7 +28982,8 @@ static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
     if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    return row->sums.n > 1 ? sampi_shard_scale(row, sampi_temp_of(s, &row->sums)) : 0;
+    if (row->sums.n <= 1) return 0;
+    return sampi_shard_scale(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &row->sums));
 }
 
 /* logit_bias, penalties, dry: nothing is known any more. */

@@ -3184,7 +3184,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     uint64_t total = 0, keep = step->min_keep > 1 ? step->min_keep : 1;
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+        total += sampi_bend(w + i);
     /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = (double)total * 1000000.0 < (double)st->z;
     const uint64_t most = sampi_mulhi(step->share, flat ? n : total);
@@ -3194,7 +3194,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
         uint64_t run = 0;
         SAMPI_SIMD(reduction(+ : run))
         SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP)
-            run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+            run += flat ? 1 : sampi_bend(w + i);
         if (run > most)
             hi = mid;
         else

@@ -3,7 +3,7 @@
    sampler follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
 
    A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
-   that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
+   that a copy of the bytes is a clone; what holds pointers to memory of its own has the hooks clone and free. What
    samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
    the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
    after all that can fail. */

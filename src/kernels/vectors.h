@@ -12,7 +12,7 @@
 
      all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
-     ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
+     ge lt_and unord      >=; m and <; is one of the two no number
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
      loadq_where          what stands there, or 0, for this half
@@ -32,8 +32,8 @@
                           u16, f16 and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
      apart                load; with 16 lanes eight floats from p and eight from p + at
-     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
-     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes
+     zip                  a and b by turns
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 

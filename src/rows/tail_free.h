@@ -24,14 +24,11 @@ static float *sampi_sorted_logits(const sampi_row *row)
     return sorted;
 }
 
-/* a_i = |d_i - d_i+1| with d_i = w_i - w_i+1: how much the weights bend at i + 1. */
-static uint64_t sampi_bend(const uint64_t *w, size_t i) { return sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]); }
-
 /* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
    and nothing has changed.
-   d_i is not negative. So those a_i that need a missing token, or are missing themselves, sum to at most the sum of
-   d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less what the last ones are. (w may fail to be
-   monotone by its rounding: one unit a token, four for each a_i.) */
+   a_i is |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
+   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
+   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
@@ -40,14 +37,14 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     if (n <= 2) return rest == 0;
     const float *l = sampi_sorted_logits(row);
     const uint64_t z = k->weights(l, n, max, w, NULL);
-    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w + i);
     if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
     bool is_flat = sampi_tail_is_flat(total, z + rest * (w[n - 1] + 1));
     if (rest && is_flat) return false;
     uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
     size_t i = 0;
     for (; i + 2 < n; i++) {
-        run += is_flat ? 1 : sampi_bend(w, i);
+        run += is_flat ? 1 : sampi_bend(w + i);
         if (run > bound) break;
     }
     if (i + 2 == n) return rest == 0;

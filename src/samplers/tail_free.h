@@ -4,7 +4,12 @@
    0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
    to nothing every a_i counts the same, as in the original. */
 
-static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+/* a_i of three neighbours' weights, w_i first: how much they bend. */
+static uint64_t sampi_bend(const uint64_t *w)
+{
+    uint64_t ends = w[0] + w[2], middle = 2 * w[1];
+    return ends > middle ? ends - middle : middle - ends;
+}
 
 /* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
 static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
@@ -12,12 +17,12 @@ static SAMPI_CALLED bool sampi_tail_is_flat(uint64_t total, uint64_t z)
     return (double)total * 1000000.0 < (double)z;
 }
 
-/* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
+/* A walk along a sorted array: w [0 .. 2] are the weights at i, i + 1, i + 2, so each is computed once. */
 typedef struct sampi_bends {
     const samp_token_data *d;
     float max;
     size_t i;
-    uint64_t w[2];
+    uint64_t w[3];
 } sampi_bends;
 
 /* The array must be sorted and have two candidates; it must not change during the walk. */
@@ -32,11 +37,11 @@ static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_da
 /* a_i, and on to i + 1; there must be an i + 2. */
 static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
-    uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
-    uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
-    bends->w[0] = bends->w[1];
-    bends->w[1] = w2;
-    bends->i++;
+    uint64_t *w = bends->w;
+    w[2] = sampi_weight(bends->max, bends->d[bends->i++ + 2].logit);
+    uint64_t bend = sampi_bend(w);
+    w[0] = w[1];
+    w[1] = w[2];
     return bend;
 }
 

@@ -49,12 +49,6 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
     return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
-/* The same with a sampler's settings; the fast path calls it with its own sums. */
-static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
-{
-    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
-}
-
 /* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
 static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -62,7 +56,7 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
     if (s->u.temp.delta > 0.0f) {
         sampi_sums sums = sampi_sum(cur);
         if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
-        t = sampi_temp_of(s, &sums);
+        t = sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
     }
     sampi_scale(cur, t);
     return SAMP_OK;

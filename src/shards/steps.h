@@ -164,7 +164,8 @@ static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
     if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    return row->sums.n > 1 ? sampi_shard_scale(row, sampi_temp_of(s, &row->sums)) : 0;
+    if (row->sums.n <= 1) return 0;
+    return sampi_shard_scale(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &row->sums));
 }
 
 /* logit_bias, penalties, dry: nothing is known any more. */

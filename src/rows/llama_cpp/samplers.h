@@ -376,18 +376,11 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     return SAMP_OK;
 }
 
-/* The smallest logit within mu, at or below the last one of the head, which is. */
-static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+/* Is a logit within mu? For sampi_least: of a sampler, and sums. */
+static bool sampi_llama_reaches(const void *what, float l)
 {
-    int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
-    while ((int64_t)hi - lo > 1) {
-        int32_t middle = sampi_middle(lo, hi);
-        if (sampi_llama_is_within(s, sums, sampi_unkey(middle)))
-            hi = middle;
-        else
-            lo = middle;
-    }
-    return sampi_unkey(hi);
+    const void *const *of = (const void *const *)what;
+    return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
 /* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
@@ -444,7 +437,8 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
-    float floor = v1 ? 0.0f : sampi_llama_floor(row, s, &sums);
+    const void *of[2] = { s, &sums };
+    float floor = v1 ? 0.0f : sampi_least(sampi_llama_reaches, of, row->cur.data[row->cur.size - 1].logit);
     if (!v1) keep = sampi_row_count(row, floor, INFINITY);
     double u = sampi_mt_double(sampi_mt_of(s));
     for (int is_exact = 0; is_exact < 2; is_exact++) {
