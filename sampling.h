@@ -226,36 +226,36 @@
     4420 kernels/check.h                 13001 rows/step.h                     27047 peers/fields.h
     4444 kernels/dispatch.h              13018 rows/llama_cpp/sums.h           27208 peers/requests.h
     4644 core/array.h                    13329 rows/llama_cpp/samplers.h       27332 shards/head.h
-    4974 core/table.h                    13792 rows/llama_cpp/step.h           27453 shards/bytes.h
-    5153 core/windows.h                  13821 run/apply.h                     27551 shards/merging.h
-    5245 constraints/record.h            13904 run/writing.h                   27829 shards/row.h
-    5282 rows/work.h                     14028 run/arrays.h                    27987 shards/answers.h
-    5308 life/past.h                     14130 run/arrays_llama_cpp.h          28541 shards/logprobs.h
-    5368 core/record.h                   14328 run/walk.h                      28679 shards/told.h
-    5483 core/fields.h                   14431 run/finish.h                    28818 shards/steps.h
-    5564 core/owners.h                   14470 run/draw_llama_cpp.h            29031 shards/prefix.h
-    5612 core/mt19937.h                  14544 run/draw.h                      29586 shards/cuts.h
-    5669 core/no_mt19937.h               14619 run/sample.h                    29800 shards/draws.h
-    5702 core/making.h                   14735 run/verify.h                    29956 shards/way.h
-    5835 core/streams.h                  14825 run/batch.h                     30070 shards/memory.h
-    5873 life/state_fields.h             14977 life/state.h                    30154 shards/batch.h
-    5973 samplers/llama_cpp.h            15149 operator/weights.h              30581 drafts/head.h
-    6061 samplers/logit_bias.h           15237 operator/search.h               30629 drafts/block.h
-    6162 samplers/patch.h                15376 operator/run.h                  30819 drafts/tree.h
-    6212 samplers/penalties.h            15545 kv/cells.h                      30953 drafts/relaxed.h
-    6362 samplers/dry.h                  15582 kv/making.h                     31036 constraints/automaton.h
-    6819 samplers/cut.h                  15808 kv/slot.h                       31126 constraints/making.h
-    6842 samplers/top_n_sigma.h          15947 kv/sequences.h                  31342 constraints/sampler.h
-    6943 samplers/top_k.h                16082 kv/data.h                       31435 constraints/constructors.h
-    6999 samplers/tail_free.h            16206 kv/update.h                     31701 constraints/accepting.h
-    7122 samplers/typical.h              16332 kv/state.h                      31943 constraints/drawing.h
-    7196 samplers/top_p.h                16544 llama_cpp/functions.h           32129 constraints/told.h
-    7238 samplers/min_p.h                16614 llama_cpp/object.h              32190 constraints/kind.h
-    7279 samplers/by_sums.h              16668 llama_cpp/vocabulary.h          32234 constraints/top_p_decay.h
-    7413 samplers/top_h.h                16745 text/reading.h                  32318 constraints/accessors.h
-    7466 samplers/min_k.h                16855 text/strings.h                  32357 core/kinds.h
-    7522 samplers/xtc.h                  16955 text/values.h                   32400 base/restore.h
-    7604 samplers/infill.h               17110 text/documents.h                32414 api/license.h
+    4974 core/table.h                    13792 rows/llama_cpp/step.h           27481 shards/bytes.h
+    5153 core/windows.h                  13821 run/apply.h                     27579 shards/merging.h
+    5245 constraints/record.h            13904 run/writing.h                   27864 shards/row.h
+    5282 rows/work.h                     14028 run/arrays.h                    28022 shards/answers.h
+    5308 life/past.h                     14130 run/arrays_llama_cpp.h          28576 shards/logprobs.h
+    5368 core/record.h                   14328 run/walk.h                      28722 shards/told.h
+    5483 core/fields.h                   14431 run/finish.h                    28880 shards/steps.h
+    5564 core/owners.h                   14470 run/draw_llama_cpp.h            29093 shards/prefix.h
+    5612 core/mt19937.h                  14544 run/draw.h                      29648 shards/cuts.h
+    5669 core/no_mt19937.h               14619 run/sample.h                    29862 shards/draws.h
+    5702 core/making.h                   14735 run/verify.h                    30018 shards/way.h
+    5835 core/streams.h                  14825 run/batch.h                     30132 shards/memory.h
+    5873 life/state_fields.h             14977 life/state.h                    30216 shards/batch.h
+    5973 samplers/llama_cpp.h            15149 operator/weights.h              30624 drafts/head.h
+    6061 samplers/logit_bias.h           15237 operator/search.h               30672 drafts/block.h
+    6162 samplers/patch.h                15376 operator/run.h                  30862 drafts/tree.h
+    6212 samplers/penalties.h            15545 kv/cells.h                      30996 drafts/relaxed.h
+    6362 samplers/dry.h                  15582 kv/making.h                     31079 constraints/automaton.h
+    6819 samplers/cut.h                  15808 kv/slot.h                       31169 constraints/making.h
+    6842 samplers/top_n_sigma.h          15947 kv/sequences.h                  31385 constraints/sampler.h
+    6943 samplers/top_k.h                16082 kv/data.h                       31478 constraints/constructors.h
+    6999 samplers/tail_free.h            16206 kv/update.h                     31744 constraints/accepting.h
+    7122 samplers/typical.h              16332 kv/state.h                      31986 constraints/drawing.h
+    7196 samplers/top_p.h                16544 llama_cpp/functions.h           32172 constraints/told.h
+    7238 samplers/min_p.h                16614 llama_cpp/object.h              32233 constraints/kind.h
+    7279 samplers/by_sums.h              16668 llama_cpp/vocabulary.h          32277 constraints/top_p_decay.h
+    7413 samplers/top_h.h                16745 text/reading.h                  32361 constraints/accessors.h
+    7466 samplers/min_k.h                16855 text/strings.h                  32400 core/kinds.h
+    7522 samplers/xtc.h                  16955 text/values.h                   32443 base/restore.h
+    7604 samplers/infill.h               17110 text/documents.h                32457 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -27414,21 +27414,47 @@ enum {
 #define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
 #define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
 
-/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
-   paragraphs above, and a case where parcels are merged, answered and taken. */
+/* The table of parcels. In this order a row asks.
+     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id>, of sets
+     fields    their bytes, and those of an entry
+     entries   where they stand: SAMPI_ENTRIES_..., below
+     number    the place of a float in the fields that must be a number, and of a word that must be 0; -1: none
+     merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
+     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
+     room      of a row: for so many entries */
+/* clang-format off */
 #define SAMPI_PARCELS(X) \
-    X(TOP, 0, 4) \
-    X(LIST, 16, 7) \
-    X(SUMS, 32, 0) \
-    X(SIGMA, 32, 0) \
-    X(HIST, 0, 11) \
-    X(RUNS, 16, 10) \
-    X(NEAR, 16, 7) \
-    X(SEGS, 0, 19) \
-    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
+    X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
+    X(LIST, 16, 7, BY_LOGIT, 8, 12, list, list, row->n_asked) \
+    X(SUMS, 32, 0, NONE, -1, -1, sums, sums, 0) \
+    X(SIGMA, 32, 0, NONE, -1, -1, sigma, sigma, 0) \
+    X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
+    X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
+      row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
+    X(NEAR, 16, 7, BY_MEAN, -1, -1, entries, near, row->end.room_near) \
+    X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
+    X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
+    X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
+    X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0) \
+    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
+/* clang-format on */
+
+/* Entries: none; each in its place, and as many as there is room for; else in order of slices, of logits, or of the
+   distance from a mean, which the fields tell. */
+enum {
+    SAMPI_ENTRIES_NONE,
+    SAMPI_ENTRIES_PLACED,
+    SAMPI_ENTRIES_BY_SLICE,
+    SAMPI_ENTRIES_BY_LOGIT,
+    SAMPI_ENTRIES_BY_MEAN
+};
+
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
-#define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
+#define SAMPI_PARCEL_ID(id, ...) SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_ID)
 #undef SAMPI_PARCEL_ID
         SAMPI_N_PARCELS
@@ -27436,18 +27462,20 @@ typedef enum sampi_parcel_kind {
 
 /* A set of kinds. */
 enum {
-#define SAMPI_PARCEL_BIT(id, fields, entry) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
+#define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
         SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
 };
 
 static const struct {
-    uint8_t fields, entry;
-} SAMPI_PARCEL_SIZES[SAMPI_N_PARCELS] = { { 0, 0 },
-#define SAMPI_PARCEL_SIZE(id, fields, entry) { fields, entry },
-                                          SAMPI_PARCELS(SAMPI_PARCEL_SIZE)
-#undef SAMPI_PARCEL_SIZE
+    uint8_t fields, entry, entries;
+    int8_t number, zero;
+} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0 },
+#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, merge, name, room) \
+    { fields, entry, SAMPI_ENTRIES_##entries, number, zero },
+                                          SAMPI_PARCELS(SAMPI_PARCEL_FACT)
+#undef SAMPI_PARCEL_FACT
 };
 
 /* ---- src/shards/bytes.h ---- */
@@ -27500,7 +27528,7 @@ typedef struct sampi_parcel {
 /* With its head, filled up to 8 bytes. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
-    size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_SIZES[kind].fields + room * SAMPI_PARCEL_SIZES[kind].entry;
+    size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
     return (size + 7) & ~(size_t)7;
 }
 
@@ -27521,8 +27549,8 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     p.n = sampi_wire_u32(at + 12);
     p.head = at;
     p.fields = at + SAMPI_PARCEL_HEAD;
-    p.entry = SAMPI_PARCEL_SIZES[kind].entry;
-    p.entries = p.fields + SAMPI_PARCEL_SIZES[kind].fields;
+    p.entry = SAMPI_PARCEL_FACTS[kind].entry;
+    p.entries = p.fields + SAMPI_PARCEL_FACTS[kind].fields;
     return p;
 }
 
@@ -27560,7 +27588,13 @@ static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 /* Are its entries in order of the distance from a mean, which it tells? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR;
+    return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
+}
+
+/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
+static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
+{
+    return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
 /* What entries are in order of: SEGS by the slice alone. */
@@ -27568,7 +27602,7 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
 {
     samp_token_data d;
     d.id = (samp_token)sampi_wire_u24(entry);
-    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 3);
+    d.logit = SAMPI_PARCEL_FACTS[p->kind].entries == SAMPI_ENTRIES_BY_SLICE ? 0.0f : sampi_wire_float(entry + 3);
     d.p = 0.0f;
     return d;
 }
@@ -27597,32 +27631,20 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
-static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
-{
-    return kind == SAMPI_PARCEL_LIST || sampi_is_by_mean(kind) || kind == SAMPI_PARCEL_SEGS ||
-           kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
-}
-
 /* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
     for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
         if (*rest) return false;
-    if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
-    bool tells = p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT;
-    if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
-        return false;
-    if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
+    const int number = SAMPI_PARCEL_FACTS[p->kind].number, zero = SAMPI_PARCEL_FACTS[p->kind].zero;
+    if (zero >= 0 && sampi_wire_u32(p->fields + zero)) return false;
+    if (number >= 0 && sampi_wire_float(p->fields + number) != sampi_wire_float(p->fields + number)) return false;
+    if (SAMPI_PARCEL_FACTS[p->kind].entries == SAMPI_ENTRIES_PLACED) return p->n == p->room;
     if (sampi_is_by_mean(p->kind)) {
         double mean = sampi_order_of_parcel(p).mean;
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
-    float l = p->kind == SAMPI_PARCEL_LIST ? sampi_wire_float(p->fields + 8) : 0.0f;
-    if (p->kind == SAMPI_PARCEL_DRAW && ~sampi_wire_u32(p->fields)) l = sampi_wire_float(p->fields + 8);
-    if (p->kind == SAMPI_PARCEL_REACH || p->kind == SAMPI_PARCEL_RACE) l = sampi_wire_float(p->fields + 12);
-    if (l != l) return false;
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
         if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
         if (i > 0 && sampi_entry_before(p, sampi_parcel_entry(p, i), sampi_parcel_entry(p, i - 1))) return false;
@@ -27722,87 +27744,100 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* Of two draws, races or reaches [16] the one that counts: the earlier attempt; the shorter time, else the first in
-   order; the later candidate in order. Of the same the bytes decide. */
-static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, const unsigned char *b)
+/* ---- two parcels of one kind, row and room: fields, and entries in fixed places ---- */
+
+static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
 {
-    if (into->kind == SAMPI_PARCEL_DRAW) {
-        uint32_t x = sampi_wire_u32(a), y = sampi_wire_u32(b);
-        return y != x ? y < x : memcmp(b, a, 16) < 0;
-    }
-    samp_token_data d = { (samp_token)sampi_wire_u32(a + 8), sampi_wire_float(a + 12), 0.0f };
-    samp_token_data e = { (samp_token)sampi_wire_u32(b + 8), sampi_wire_float(b + 12), 0.0f };
-    if (into->kind == SAMPI_PARCEL_RACE) {
-        uint64_t x = sampi_wire_get(a, 8), y = sampi_wire_get(b, 8);
-        if (y != x) return y < x;
-        if (sampi_before(&SAMPI_BY_LOGIT, &e, &d)) return true;
-        return !sampi_before(&SAMPI_BY_LOGIT, &d, &e) && memcmp(b + 8, a + 8, 8) < 0;
-    }
-    if (e.id < 0 || d.id < 0) return e.id >= 0 || (d.id < 0 && memcmp(b + 8, a + 8, 8) < 0);
-    if (sampi_before(&SAMPI_BY_LOGIT, &d, &e)) return true;
-    return !sampi_before(&SAMPI_BY_LOGIT, &e, &d) && memcmp(b + 8, a + 8, 8) < 0;
+    for (uint32_t i = 0; i < into->n; i++)
+        if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
+                               sampi_wire_u32(sampi_parcel_entry(into, i))))
+            memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
 }
 
-static void sampi_merge_list_fields(unsigned char *into, const unsigned char *from)
+static void sampi_merge_list(sampi_parcel *into, const sampi_parcel *from)
 {
-    float x = sampi_wire_float(into + 8), y = sampi_wire_float(from + 8);
-    sampi_add_wire(into, from, 8);
-    if (y < x || (y == x && memcmp(from + 8, into + 8, 4) < 0)) memcpy(into + 8, from + 8, 4);
+    unsigned char *a = into->fields, *b = from->fields;
+    float x = sampi_wire_float(a + 8), y = sampi_wire_float(b + 8);
+    sampi_add_wire(a, b, 8);
+    if (y < x || (y == x && memcmp(b + 8, a + 8, 4) < 0)) memcpy(a + 8, b + 8, 4);
 }
 
-/* Two parcels of one kind, row and room. Fields first; the sorted entries of both are merged behind the switch. */
+static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
+{
+    for (int i = 0; i < SAMPI_PARCEL_FACTS[into->kind].fields; i += 8)
+        sampi_add_wire(into->fields + i, from->fields + i, 8);
+}
+
+/* The last 16 bytes are one number. */
+static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
+{
+    unsigned char *a = into->fields, *b = from->fields;
+    sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
+    sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
+    sampi_merge_sums(into, from);
+    sampi_wire_put(a + 16, sampi_add128(x, y).hi, 8);
+}
+
+static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
+{
+    for (uint32_t i = 0; i < into->n; i++) {
+        sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
+        sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
+    }
+}
+
+/* No more than sorted entries. */
+static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
+
+/* The earlier attempt; of the same the bytes decide. */
+static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
+{
+    uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
+    if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
+}
+
+/* Does the token at b [8], an id and a logit, take the place of that at a: the first in order, or the last? Of the same
+   the bytes decide. */
+static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
+{
+    samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
+    samp_token_data e = { (samp_token)sampi_wire_u32(b), sampi_wire_float(b + 4), 0.0f };
+    if (sampi_before(&SAMPI_BY_LOGIT, last ? &d : &e, last ? &e : &d)) return true;
+    return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
+}
+
+/* The shorter time, else the first in order. */
+static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
+{
+    uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
+    if (y != x ? y < x : sampi_token_wins(from->fields + 8, into->fields + 8, false))
+        memcpy(into->fields, from->fields, 16);
+}
+
+/* How many, and the last one in order; a negative id is none. */
+static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
+{
+    unsigned char *a = into->fields + 8, *b = from->fields + 8;
+    bool none = (int32_t)sampi_wire_u32(a) < 0, none_b = (int32_t)sampi_wire_u32(b) < 0;
+    sampi_add_wire(into->fields, from->fields, 8);
+    bool wins = none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
+    if (wins) memcpy(a, b, 8);
+}
+
+static void sampi_merge_told(sampi_parcel *into, const sampi_parcel *from)
+{
+    if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
+        memcpy(into->fields, from->fields, 4);
+}
+
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
-    unsigned char *a = into->fields;
-    const unsigned char *b = from->fields;
-    switch (into->kind) {
-        case SAMPI_PARCEL_TOP:
-            for (uint32_t i = 0; i < into->n; i++)
-                if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
-                                       sampi_wire_u32(sampi_parcel_entry(into, i))))
-                    memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
-            break;
-        case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT:
-            if (sampi_top_is_above(sampi_wire_u32(b), sampi_wire_u32(a))) memcpy(a, b, 4);
-            break;
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS:
-            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
-            break;
-        case SAMPI_PARCEL_SUMS:
-            for (int i = 0; i < 32; i += 8) sampi_add_wire(a + i, b + i, 8);
-            break;
-        case SAMPI_PARCEL_SIGMA: {
-            sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
-            sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
-            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
-            x = sampi_add128(x, y);
-            sampi_wire_put(a + 16, x.hi, 8);
-            sampi_wire_put(a + 24, x.lo, 8);
-            break;
-        }
-        case SAMPI_PARCEL_HIST:
-            for (uint32_t i = 0; i < into->n; i++) {
-                sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
-            }
-            break;
-        case SAMPI_PARCEL_REACH:
-            sampi_add_wire(a, b, 8);
-            if (sampi_field_wins(into, a, b)) memcpy(a + 8, b + 8, 8);
-            break;
-        case SAMPI_PARCEL_DRAW:
-        case SAMPI_PARCEL_RACE:
-            if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
-            break;
-        case SAMPI_PARCEL_RUNS:
-        case SAMPI_PARCEL_NEAR:
-        case SAMPI_PARCEL_SEGS:
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
-    }
+    static void (*const merges[])(sampi_parcel *, const sampi_parcel *) = { sampi_merge_entries,
+#define SAMPI_PARCEL_MERGE(id, fields, entry, entries, number, zero, merge, name, room) sampi_merge_##merge,
+                                                                            SAMPI_PARCELS(SAMPI_PARCEL_MERGE)
+#undef SAMPI_PARCEL_MERGE
+    };
+    merges[into->kind](into, from);
     if (sampi_is_sorted_kind(into->kind)) sampi_merge_sorted(into, from);
 }
 
@@ -28576,6 +28611,14 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
+/* How many tokens are told. */
+static size_t sampi_told_room(const samp_logprob_set *set)
+{
+    return set->n_top < 1                       ? 1
+           : set->n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)set->n_top
+                                                : (size_t)SAMP_MAX_TOP_LOGPROBS;
+}
+
 /* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
    which then comes behind all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)
@@ -28729,11 +28772,10 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
 
-/* In order, and none above the maximum. */
-static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
+/* RUNS, NEAR: in order, and none above the maximum. */
+static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
-    row->near = p;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
@@ -28741,6 +28783,12 @@ static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
         last = d;
     }
     return true;
+}
+
+static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->near = p;
+    return sampi_entries_fit(row, p);
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -28777,42 +28825,56 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
+/* The maximum of what adaptive_p draws from, or of what is kept for sure. */
+static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->end.top = row->draw_max = sampi_wire_float(p->entries);
+    row->drawer = row->at;
+    return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
+}
+
+static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->hist = p;
+    return true;
+}
+
+static bool sampi_take_runs(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->runs = p;
+    return sampi_entries_fit(row, p);
+}
+
+static bool sampi_take_draw(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->drawn = sampi_wire_u32(p->fields);
+    row->has |= SAMPI_ASK_DRAW;
+    return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
+}
+
+static bool sampi_take_reach(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->reached = sampi_wire_get(p->fields, 8);
+    row->has |= SAMPI_ASK_REACH;
+    return sampi_take_token(row, p->fields + 8);
+}
+
+static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->has |= SAMPI_ASK_RACE;
+    return sampi_take_token(row, p->fields + 8);
+}
+
 /* Note what a parcel says; false: no rank would. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP:
-            row->end.top = row->draw_max = sampi_wire_float(p->entries);
-            row->drawer = row->at;
-            return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
-        case SAMPI_PARCEL_LIST: return sampi_take_list(row, p);
-        case SAMPI_PARCEL_SUMS: return sampi_take_sums(row, p);
-        case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
-        case SAMPI_PARCEL_HIST: row->hist = p; return true;
-        case SAMPI_PARCEL_RUNS:
-            row->runs = p;
-            for (uint32_t i = 0; i < p->n; i++)
-                if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
-            return true;
-        case SAMPI_PARCEL_NEAR: return sampi_take_near(row, p);
-        case SAMPI_PARCEL_SEGS: return sampi_take_segs(row, p);
-        case SAMPI_PARCEL_DRAW:
-            row->drawn = sampi_wire_u32(p->fields);
-            row->has |= SAMPI_ASK_DRAW;
-            return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
-        case SAMPI_PARCEL_REACH:
-            row->reached = sampi_wire_get(p->fields, 8);
-            row->has |= SAMPI_ASK_REACH;
-            return sampi_take_token(row, p->fields + 8);
-        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(row, p->fields + 8);
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: return sampi_take_told(row, p);
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(row, p);
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
+#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: return sampi_take_##name(row, p);
+        SAMPI_PARCELS(SAMPI_PARCEL_TAKE)
+#undef SAMPI_PARCEL_TAKE
+        default: return false;
     }
-    return false;
 }
 
 /* ---- src/shards/steps.h ---- */
@@ -30375,46 +30437,27 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 }
 
 /* How many entries a parcel has room for. */
-static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
-    if (kind == SAMPI_PARCEL_TOP) return 1;
-    if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
-    if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
-    if (kind == SAMPI_PARCEL_NEAR) return row->end.room_near;
-    if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
-    if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
-        int32_t n_top = sampi_set_of(row, kind)->n_top;
-        return n_top < 1 ? 1 : n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)n_top : (size_t)SAMP_MAX_TOP_LOGPROBS;
+    switch (kind) {
+#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: return room;
+        SAMPI_PARCELS(SAMPI_PARCEL_ROOM)
+#undef SAMPI_PARCEL_ROOM
+        default: return 0;
     }
-    if (kind != SAMPI_PARCEL_RUNS) return 0;
-    if (row->end.scale == 0.0) return shard->n_ranks;
-    return row->end.room;
 }
 
 /* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
-static void sampi_answer(sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(row, p);
-    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(row, p);
-    if (!sampi_row_member(row, 0)) return;
+    if (p->kind < SAMPI_PARCEL_RAW && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP: sampi_answer_top(row, p); break;
-        case SAMPI_PARCEL_LIST: sampi_answer_list(row, p); break;
-        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
-        case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
-        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
-        case SAMPI_PARCEL_RUNS: sampi_answer_runs(row, p); break;
-        case SAMPI_PARCEL_NEAR: sampi_answer_near(row, p); break;
-        case SAMPI_PARCEL_SEGS: sampi_answer_segs(row, p); break;
-        case SAMPI_PARCEL_DRAW: sampi_answer_draw(row, p); break;
-        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, p); break;
-        case SAMPI_PARCEL_RACE: sampi_answer_race(row, p); break;
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT:
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS:
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
+#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;
+        SAMPI_PARCELS(SAMPI_PARCEL_ANSWER)
+#undef SAMPI_PARCEL_ANSWER
+        default: break;
     }
 }
 
@@ -30438,7 +30481,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
-            size_t room = sampi_parcel_room(shard, row, (sampi_parcel_kind)kind);
+            size_t room = sampi_parcel_room(row, (sampi_parcel_kind)kind);
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
@@ -30522,7 +30565,7 @@ SAMP_API int samp_shard_take(samp_shard *shard)
             if (!(ask >> kind & 1)) continue;
             sampi_parcel *q = &p[n_parcels++];
             if (!sampi_next_of_message(bytes, n, &at, q) || (int)q->kind != kind || q->row != r ||
-                q->room != sampi_parcel_room(shard, row, q->kind))
+                q->room != sampi_parcel_room(row, q->kind))
                 status = SAMP_E_FORMAT;
             else
                 good = sampi_take_parcel(row, q) && good;

@@ -221,46 +221,27 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
 }
 
 /* How many entries a parcel has room for. */
-static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+static size_t sampi_parcel_room(const sampi_shard_row *row, sampi_parcel_kind kind)
 {
-    if (kind == SAMPI_PARCEL_TOP) return 1;
-    if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
-    if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
-    if (kind == SAMPI_PARCEL_NEAR) return row->end.room_near;
-    if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
-    if (kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT) {
-        int32_t n_top = sampi_set_of(row, kind)->n_top;
-        return n_top < 1 ? 1 : n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)n_top : (size_t)SAMP_MAX_TOP_LOGPROBS;
+    switch (kind) {
+#define SAMPI_PARCEL_ROOM(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: return room;
+        SAMPI_PARCELS(SAMPI_PARCEL_ROOM)
+#undef SAMPI_PARCEL_ROOM
+        default: return 0;
     }
-    if (kind != SAMPI_PARCEL_RUNS) return 0;
-    if (row->end.scale == 0.0) return shard->n_ranks;
-    return row->end.room;
 }
 
 /* One of a row's questions: log-probabilities, of which the member at work knows nothing, or what that asks. */
-static void sampi_answer(sampi_shard_row *row, sampi_parcel *p)
+static void sampi_answer(const sampi_shard_row *row, sampi_parcel *p)
 {
-    if (p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT) sampi_answer_told(row, p);
-    if (p->kind == SAMPI_PARCEL_RAW_SUMS || p->kind == SAMPI_PARCEL_LEFT_SUMS) sampi_answer_told_sums(row, p);
-    if (!sampi_row_member(row, 0)) return;
+    if (p->kind < SAMPI_PARCEL_RAW && !sampi_row_member(row, 0)) return;
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP: sampi_answer_top(row, p); break;
-        case SAMPI_PARCEL_LIST: sampi_answer_list(row, p); break;
-        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
-        case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
-        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
-        case SAMPI_PARCEL_RUNS: sampi_answer_runs(row, p); break;
-        case SAMPI_PARCEL_NEAR: sampi_answer_near(row, p); break;
-        case SAMPI_PARCEL_SEGS: sampi_answer_segs(row, p); break;
-        case SAMPI_PARCEL_DRAW: sampi_answer_draw(row, p); break;
-        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, p); break;
-        case SAMPI_PARCEL_RACE: sampi_answer_race(row, p); break;
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT:
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS:
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
+#define SAMPI_PARCEL_ANSWER(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: sampi_answer_##name(row, p); break;
+        SAMPI_PARCELS(SAMPI_PARCEL_ANSWER)
+#undef SAMPI_PARCEL_ANSWER
+        default: break;
     }
 }
 
@@ -284,7 +265,7 @@ SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
         sampi_mix(&same, r);
         for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
             if (!(row->ask >> kind & 1)) continue;
-            size_t room = sampi_parcel_room(shard, row, (sampi_parcel_kind)kind);
+            size_t room = sampi_parcel_room(row, (sampi_parcel_kind)kind);
             size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
             memset(shard->message + size, 0, bytes);
             sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
@@ -368,7 +349,7 @@ SAMP_API int samp_shard_take(samp_shard *shard)
             if (!(ask >> kind & 1)) continue;
             sampi_parcel *q = &p[n_parcels++];
             if (!sampi_next_of_message(bytes, n, &at, q) || (int)q->kind != kind || q->row != r ||
-                q->room != sampi_parcel_room(shard, row, q->kind))
+                q->room != sampi_parcel_room(row, q->kind))
                 status = SAMP_E_FORMAT;
             else
                 good = sampi_take_parcel(row, q) && good;

@@ -47,7 +47,7 @@ typedef struct sampi_parcel {
 /* With its head, filled up to 8 bytes. */
 static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
 {
-    size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_SIZES[kind].fields + room * SAMPI_PARCEL_SIZES[kind].entry;
+    size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_FACTS[kind].fields + room * SAMPI_PARCEL_FACTS[kind].entry;
     return (size + 7) & ~(size_t)7;
 }
 
@@ -68,8 +68,8 @@ static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
     p.n = sampi_wire_u32(at + 12);
     p.head = at;
     p.fields = at + SAMPI_PARCEL_HEAD;
-    p.entry = SAMPI_PARCEL_SIZES[kind].entry;
-    p.entries = p.fields + SAMPI_PARCEL_SIZES[kind].fields;
+    p.entry = SAMPI_PARCEL_FACTS[kind].entry;
+    p.entries = p.fields + SAMPI_PARCEL_FACTS[kind].fields;
     return p;
 }
 

@@ -82,21 +82,47 @@ enum {
 #define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure, */
 #define SAMPI_SHARD_FAR   64.0 /* and where there are but logits that stand for a mask, such as -1e30 */
 
-/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. A new one is a line here, in the
-   paragraphs above, and a case where parcels are merged, answered and taken. */
+/* The table of parcels. In this order a row asks.
+     id        SAMPI_PARCEL_<id>; SAMPI_ASK_<id>, of sets
+     fields    their bytes, and those of an entry
+     entries   where they stand: SAMPI_ENTRIES_..., below
+     number    the place of a float in the fields that must be a number, and of a word that must be 0; -1: none
+     merge     sampi_merge_... of the fields, or of entries in fixed places (shards/merging.h)
+     name      sampi_answer_... (shards/answers.h, logprobs.h), sampi_take_... (shards/told.h, logprobs.h)
+     room      of a row: for so many entries */
+/* clang-format off */
 #define SAMPI_PARCELS(X) \
-    X(TOP, 0, 4) \
-    X(LIST, 16, 7) \
-    X(SUMS, 32, 0) \
-    X(SIGMA, 32, 0) \
-    X(HIST, 0, 11) \
-    X(RUNS, 16, 10) \
-    X(NEAR, 16, 7) \
-    X(SEGS, 0, 19) \
-    X(DRAW, 16, 0) X(REACH, 16, 0) X(RACE, 16, 0) X(RAW, 8, 7) X(LEFT, 8, 7) X(RAW_SUMS, 16, 0) X(LEFT_SUMS, 16, 0)
+    X(TOP, 0, 4, PLACED, -1, -1, tops, top, 1) \
+    X(LIST, 16, 7, BY_LOGIT, 8, 12, list, list, row->n_asked) \
+    X(SUMS, 32, 0, NONE, -1, -1, sums, sums, 0) \
+    X(SIGMA, 32, 0, NONE, -1, -1, sigma, sigma, 0) \
+    X(HIST, 0, 11, PLACED, -1, -1, hist, hist, row->end.buckets[row->end.level]) \
+    X(RUNS, 16, 10, BY_MEAN, -1, -1, entries, runs, \
+      row->end.scale == 0.0 ? row->shard->n_ranks : row->end.room) \
+    X(NEAR, 16, 7, BY_MEAN, -1, -1, entries, near, row->end.room_near) \
+    X(SEGS, 0, 19, BY_SLICE, -1, -1, entries, segs, row->shard->n_ranks) \
+    X(DRAW, 16, 0, NONE, 8, -1, draw, draw, 0) \
+    X(REACH, 16, 0, NONE, 12, -1, reach, reach, 0) \
+    X(RACE, 16, 0, NONE, 12, -1, race, race, 0) \
+    X(RAW, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->raw)) \
+    X(LEFT, 8, 7, BY_LOGIT, 0, 4, told, told, sampi_told_room(&row->logprobs->processed)) \
+    X(RAW_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0) \
+    X(LEFT_SUMS, 16, 0, NONE, -1, -1, sums, told_sums, 0)
+/* clang-format on */
+
+/* Entries: none; each in its place, and as many as there is room for; else in order of slices, of logits, or of the
+   distance from a mean, which the fields tell. */
+enum {
+    SAMPI_ENTRIES_NONE,
+    SAMPI_ENTRIES_PLACED,
+    SAMPI_ENTRIES_BY_SLICE,
+    SAMPI_ENTRIES_BY_LOGIT,
+    SAMPI_ENTRIES_BY_MEAN
+};
+
 typedef enum sampi_parcel_kind {
     SAMPI_PARCEL_NONE = 0,
-#define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
+#define SAMPI_PARCEL_ID(id, ...) SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_ID)
 #undef SAMPI_PARCEL_ID
         SAMPI_N_PARCELS
@@ -104,16 +130,18 @@ typedef enum sampi_parcel_kind {
 
 /* A set of kinds. */
 enum {
-#define SAMPI_PARCEL_BIT(id, fields, entry) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
+#define SAMPI_PARCEL_BIT(id, ...) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
     SAMPI_PARCELS(SAMPI_PARCEL_BIT)
 #undef SAMPI_PARCEL_BIT
         SAMPI_HAS_LEAST = 1 /* no parcel of its own tells it */
 };
 
 static const struct {
-    uint8_t fields, entry;
-} SAMPI_PARCEL_SIZES[SAMPI_N_PARCELS] = { { 0, 0 },
-#define SAMPI_PARCEL_SIZE(id, fields, entry) { fields, entry },
-                                          SAMPI_PARCELS(SAMPI_PARCEL_SIZE)
-#undef SAMPI_PARCEL_SIZE
+    uint8_t fields, entry, entries;
+    int8_t number, zero;
+} SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0 },
+#define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, merge, name, room) \
+    { fields, entry, SAMPI_ENTRIES_##entries, number, zero },
+                                          SAMPI_PARCELS(SAMPI_PARCEL_FACT)
+#undef SAMPI_PARCEL_FACT
 };

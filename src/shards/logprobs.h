@@ -35,6 +35,14 @@ static const samp_logprob_set *sampi_set_of(const sampi_shard_row *row, sampi_pa
     return sampi_is_raw(kind) ? &row->logprobs->raw : &row->logprobs->processed;
 }
 
+/* How many tokens are told. */
+static size_t sampi_told_room(const samp_logprob_set *set)
+{
+    return set->n_top < 1                       ? 1
+           : set->n_top < SAMP_MAX_TOP_LOGPROBS ? (size_t)set->n_top
+                                                : (size_t)SAMP_MAX_TOP_LOGPROBS;
+}
+
 /* The slice of the distribution that a parcel is about. The raw one has its masked tokens, too: infill may choose one,
    which then comes behind all others. */
 static sampi_shard_row sampi_told_row(const sampi_shard_row *row, sampi_parcel_kind kind)

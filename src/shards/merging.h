@@ -9,7 +9,13 @@ static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
 /* Are its entries in order of the distance from a mean, which it tells? */
 static bool sampi_is_by_mean(sampi_parcel_kind kind)
 {
-    return kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_NEAR;
+    return SAMPI_PARCEL_FACTS[kind].entries == SAMPI_ENTRIES_BY_MEAN;
+}
+
+/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
+static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
+{
+    return SAMPI_PARCEL_FACTS[kind].entries >= SAMPI_ENTRIES_BY_SLICE;
 }
 
 /* What entries are in order of: SEGS by the slice alone. */
@@ -17,7 +23,7 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
 {
     samp_token_data d;
     d.id = (samp_token)sampi_wire_u24(entry);
-    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 3);
+    d.logit = SAMPI_PARCEL_FACTS[p->kind].entries == SAMPI_ENTRIES_BY_SLICE ? 0.0f : sampi_wire_float(entry + 3);
     d.p = 0.0f;
     return d;
 }
@@ -46,32 +52,20 @@ static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, co
     return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
 }
 
-/* Do its entries stand in order, as many as there are? Those of others stand in fixed places. */
-static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
-{
-    return kind == SAMPI_PARCEL_LIST || sampi_is_by_mean(kind) || kind == SAMPI_PARCEL_SEGS ||
-           kind == SAMPI_PARCEL_RAW || kind == SAMPI_PARCEL_LEFT;
-}
-
 /* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
     const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
     for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
         if (*rest) return false;
-    if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
-    bool tells = p->kind == SAMPI_PARCEL_RAW || p->kind == SAMPI_PARCEL_LEFT;
-    if (tells && (sampi_wire_float(p->fields) != sampi_wire_float(p->fields) || sampi_wire_u32(p->fields + 4)))
-        return false;
-    if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
+    const int number = SAMPI_PARCEL_FACTS[p->kind].number, zero = SAMPI_PARCEL_FACTS[p->kind].zero;
+    if (zero >= 0 && sampi_wire_u32(p->fields + zero)) return false;
+    if (number >= 0 && sampi_wire_float(p->fields + number) != sampi_wire_float(p->fields + number)) return false;
+    if (SAMPI_PARCEL_FACTS[p->kind].entries == SAMPI_ENTRIES_PLACED) return p->n == p->room;
     if (sampi_is_by_mean(p->kind)) {
         double mean = sampi_order_of_parcel(p).mean;
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
-    float l = p->kind == SAMPI_PARCEL_LIST ? sampi_wire_float(p->fields + 8) : 0.0f;
-    if (p->kind == SAMPI_PARCEL_DRAW && ~sampi_wire_u32(p->fields)) l = sampi_wire_float(p->fields + 8);
-    if (p->kind == SAMPI_PARCEL_REACH || p->kind == SAMPI_PARCEL_RACE) l = sampi_wire_float(p->fields + 12);
-    if (l != l) return false;
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
         if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
         if (i > 0 && sampi_entry_before(p, sampi_parcel_entry(p, i), sampi_parcel_entry(p, i - 1))) return false;
@@ -171,87 +165,100 @@ static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
     sampi_set_entries(into, n);
 }
 
-/* Of two draws, races or reaches [16] the one that counts: the earlier attempt; the shorter time, else the first in
-   order; the later candidate in order. Of the same the bytes decide. */
-static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, const unsigned char *b)
+/* ---- two parcels of one kind, row and room: fields, and entries in fixed places ---- */
+
+static void sampi_merge_tops(sampi_parcel *into, const sampi_parcel *from)
 {
-    if (into->kind == SAMPI_PARCEL_DRAW) {
-        uint32_t x = sampi_wire_u32(a), y = sampi_wire_u32(b);
-        return y != x ? y < x : memcmp(b, a, 16) < 0;
-    }
-    samp_token_data d = { (samp_token)sampi_wire_u32(a + 8), sampi_wire_float(a + 12), 0.0f };
-    samp_token_data e = { (samp_token)sampi_wire_u32(b + 8), sampi_wire_float(b + 12), 0.0f };
-    if (into->kind == SAMPI_PARCEL_RACE) {
-        uint64_t x = sampi_wire_get(a, 8), y = sampi_wire_get(b, 8);
-        if (y != x) return y < x;
-        if (sampi_before(&SAMPI_BY_LOGIT, &e, &d)) return true;
-        return !sampi_before(&SAMPI_BY_LOGIT, &d, &e) && memcmp(b + 8, a + 8, 8) < 0;
-    }
-    if (e.id < 0 || d.id < 0) return e.id >= 0 || (d.id < 0 && memcmp(b + 8, a + 8, 8) < 0);
-    if (sampi_before(&SAMPI_BY_LOGIT, &d, &e)) return true;
-    return !sampi_before(&SAMPI_BY_LOGIT, &e, &d) && memcmp(b + 8, a + 8, 8) < 0;
+    for (uint32_t i = 0; i < into->n; i++)
+        if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
+                               sampi_wire_u32(sampi_parcel_entry(into, i))))
+            memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
 }
 
-static void sampi_merge_list_fields(unsigned char *into, const unsigned char *from)
+static void sampi_merge_list(sampi_parcel *into, const sampi_parcel *from)
 {
-    float x = sampi_wire_float(into + 8), y = sampi_wire_float(from + 8);
-    sampi_add_wire(into, from, 8);
-    if (y < x || (y == x && memcmp(from + 8, into + 8, 4) < 0)) memcpy(into + 8, from + 8, 4);
+    unsigned char *a = into->fields, *b = from->fields;
+    float x = sampi_wire_float(a + 8), y = sampi_wire_float(b + 8);
+    sampi_add_wire(a, b, 8);
+    if (y < x || (y == x && memcmp(b + 8, a + 8, 4) < 0)) memcpy(a + 8, b + 8, 4);
 }
 
-/* Two parcels of one kind, row and room. Fields first; the sorted entries of both are merged behind the switch. */
+static void sampi_merge_sums(sampi_parcel *into, const sampi_parcel *from)
+{
+    for (int i = 0; i < SAMPI_PARCEL_FACTS[into->kind].fields; i += 8)
+        sampi_add_wire(into->fields + i, from->fields + i, 8);
+}
+
+/* The last 16 bytes are one number. */
+static void sampi_merge_sigma(sampi_parcel *into, const sampi_parcel *from)
+{
+    unsigned char *a = into->fields, *b = from->fields;
+    sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
+    sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
+    sampi_merge_sums(into, from);
+    sampi_wire_put(a + 16, sampi_add128(x, y).hi, 8);
+}
+
+static void sampi_merge_hist(sampi_parcel *into, const sampi_parcel *from)
+{
+    for (uint32_t i = 0; i < into->n; i++) {
+        sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
+        sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
+    }
+}
+
+/* No more than sorted entries. */
+static void sampi_merge_entries(sampi_parcel *into, const sampi_parcel *from) { (void)into, (void)from; }
+
+/* The earlier attempt; of the same the bytes decide. */
+static void sampi_merge_draw(sampi_parcel *into, const sampi_parcel *from)
+{
+    uint32_t x = sampi_wire_u32(into->fields), y = sampi_wire_u32(from->fields);
+    if (y != x ? y < x : memcmp(from->fields, into->fields, 16) < 0) memcpy(into->fields, from->fields, 16);
+}
+
+/* Does the token at b [8], an id and a logit, take the place of that at a: the first in order, or the last? Of the same
+   the bytes decide. */
+static bool sampi_token_wins(const unsigned char *b, const unsigned char *a, bool last)
+{
+    samp_token_data d = { (samp_token)sampi_wire_u32(a), sampi_wire_float(a + 4), 0.0f };
+    samp_token_data e = { (samp_token)sampi_wire_u32(b), sampi_wire_float(b + 4), 0.0f };
+    if (sampi_before(&SAMPI_BY_LOGIT, last ? &d : &e, last ? &e : &d)) return true;
+    return !sampi_before(&SAMPI_BY_LOGIT, last ? &e : &d, last ? &d : &e) && memcmp(b, a, 8) < 0;
+}
+
+/* The shorter time, else the first in order. */
+static void sampi_merge_race(sampi_parcel *into, const sampi_parcel *from)
+{
+    uint64_t x = sampi_wire_get(into->fields, 8), y = sampi_wire_get(from->fields, 8);
+    if (y != x ? y < x : sampi_token_wins(from->fields + 8, into->fields + 8, false))
+        memcpy(into->fields, from->fields, 16);
+}
+
+/* How many, and the last one in order; a negative id is none. */
+static void sampi_merge_reach(sampi_parcel *into, const sampi_parcel *from)
+{
+    unsigned char *a = into->fields + 8, *b = from->fields + 8;
+    bool none = (int32_t)sampi_wire_u32(a) < 0, none_b = (int32_t)sampi_wire_u32(b) < 0;
+    sampi_add_wire(into->fields, from->fields, 8);
+    bool wins = none_b ? none && memcmp(b, a, 8) < 0 : none || sampi_token_wins(b, a, true);
+    if (wins) memcpy(a, b, 8);
+}
+
+static void sampi_merge_told(sampi_parcel *into, const sampi_parcel *from)
+{
+    if (sampi_top_is_above(sampi_wire_u32(from->fields), sampi_wire_u32(into->fields)))
+        memcpy(into->fields, from->fields, 4);
+}
+
 static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
 {
-    unsigned char *a = into->fields;
-    const unsigned char *b = from->fields;
-    switch (into->kind) {
-        case SAMPI_PARCEL_TOP:
-            for (uint32_t i = 0; i < into->n; i++)
-                if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
-                                       sampi_wire_u32(sampi_parcel_entry(into, i))))
-                    memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
-            break;
-        case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT:
-            if (sampi_top_is_above(sampi_wire_u32(b), sampi_wire_u32(a))) memcpy(a, b, 4);
-            break;
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS:
-            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
-            break;
-        case SAMPI_PARCEL_SUMS:
-            for (int i = 0; i < 32; i += 8) sampi_add_wire(a + i, b + i, 8);
-            break;
-        case SAMPI_PARCEL_SIGMA: {
-            sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
-            sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
-            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
-            x = sampi_add128(x, y);
-            sampi_wire_put(a + 16, x.hi, 8);
-            sampi_wire_put(a + 24, x.lo, 8);
-            break;
-        }
-        case SAMPI_PARCEL_HIST:
-            for (uint32_t i = 0; i < into->n; i++) {
-                sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
-                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 3);
-            }
-            break;
-        case SAMPI_PARCEL_REACH:
-            sampi_add_wire(a, b, 8);
-            if (sampi_field_wins(into, a, b)) memcpy(a + 8, b + 8, 8);
-            break;
-        case SAMPI_PARCEL_DRAW:
-        case SAMPI_PARCEL_RACE:
-            if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
-            break;
-        case SAMPI_PARCEL_RUNS:
-        case SAMPI_PARCEL_NEAR:
-        case SAMPI_PARCEL_SEGS:
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
-    }
+    static void (*const merges[])(sampi_parcel *, const sampi_parcel *) = { sampi_merge_entries,
+#define SAMPI_PARCEL_MERGE(id, fields, entry, entries, number, zero, merge, name, room) sampi_merge_##merge,
+                                                                            SAMPI_PARCELS(SAMPI_PARCEL_MERGE)
+#undef SAMPI_PARCEL_MERGE
+    };
+    merges[into->kind](into, from);
     if (sampi_is_sorted_kind(into->kind)) sampi_merge_sorted(into, from);
 }
 

@@ -50,11 +50,10 @@ static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
     return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
 }
 
-/* In order, and none above the maximum. */
-static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
+/* RUNS, NEAR: in order, and none above the maximum. */
+static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
-    row->near = p;
     for (uint32_t i = 0; i < p->n; i++) {
         samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
         if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
@@ -62,6 +61,12 @@ static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
         last = d;
     }
     return true;
+}
+
+static bool sampi_take_near(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->near = p;
+    return sampi_entries_fit(row, p);
 }
 
 static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
@@ -98,40 +103,54 @@ static bool sampi_take_token(sampi_shard_row *row, const unsigned char *at)
            row->token.logit <= row->max;
 }
 
+/* The maximum of what adaptive_p draws from, or of what is kept for sure. */
+static bool sampi_take_top(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->end.top = row->draw_max = sampi_wire_float(p->entries);
+    row->drawer = row->at;
+    return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
+}
+
+static bool sampi_take_hist(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->hist = p;
+    return true;
+}
+
+static bool sampi_take_runs(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->runs = p;
+    return sampi_entries_fit(row, p);
+}
+
+static bool sampi_take_draw(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->drawn = sampi_wire_u32(p->fields);
+    row->has |= SAMPI_ASK_DRAW;
+    return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
+}
+
+static bool sampi_take_reach(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->reached = sampi_wire_get(p->fields, 8);
+    row->has |= SAMPI_ASK_REACH;
+    return sampi_take_token(row, p->fields + 8);
+}
+
+static bool sampi_take_race(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->has |= SAMPI_ASK_RACE;
+    return sampi_take_token(row, p->fields + 8);
+}
+
 /* Note what a parcel says; false: no rank would. */
 static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
 {
     switch (p->kind) {
-        case SAMPI_PARCEL_TOP:
-            row->end.top = row->draw_max = sampi_wire_float(p->entries);
-            row->drawer = row->at;
-            return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
-        case SAMPI_PARCEL_LIST: return sampi_take_list(row, p);
-        case SAMPI_PARCEL_SUMS: return sampi_take_sums(row, p);
-        case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
-        case SAMPI_PARCEL_HIST: row->hist = p; return true;
-        case SAMPI_PARCEL_RUNS:
-            row->runs = p;
-            for (uint32_t i = 0; i < p->n; i++)
-                if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
-            return true;
-        case SAMPI_PARCEL_NEAR: return sampi_take_near(row, p);
-        case SAMPI_PARCEL_SEGS: return sampi_take_segs(row, p);
-        case SAMPI_PARCEL_DRAW:
-            row->drawn = sampi_wire_u32(p->fields);
-            row->has |= SAMPI_ASK_DRAW;
-            return row->drawn == UINT32_MAX || sampi_take_token(row, p->fields + 4);
-        case SAMPI_PARCEL_REACH:
-            row->reached = sampi_wire_get(p->fields, 8);
-            row->has |= SAMPI_ASK_REACH;
-            return sampi_take_token(row, p->fields + 8);
-        case SAMPI_PARCEL_RACE: row->has |= SAMPI_ASK_RACE; return sampi_take_token(row, p->fields + 8);
-        case SAMPI_PARCEL_RAW:
-        case SAMPI_PARCEL_LEFT: return sampi_take_told(row, p);
-        case SAMPI_PARCEL_RAW_SUMS:
-        case SAMPI_PARCEL_LEFT_SUMS: return sampi_take_told_sums(row, p);
-        case SAMPI_PARCEL_NONE:
-        case SAMPI_N_PARCELS: break;
+#define SAMPI_PARCEL_TAKE(id, fields, entry, entries, number, zero, merge, name, room) \
+    case SAMPI_PARCEL_##id: return sampi_take_##name(row, p);
+        SAMPI_PARCELS(SAMPI_PARCEL_TAKE)
+#undef SAMPI_PARCEL_TAKE
+        default: return false;
     }
-    return false;
 }

@@ -1790,7 +1790,7 @@ static void change_parcel(unsigned char *bytes, size_t n, size_t n_vocab, source
     do
         if (!sampi_next_of_message(bytes, n, &at, &p)) return;
     while (left-- > 0 && at < n);
-    const size_t fields = SAMPI_PARCEL_SIZES[p.kind].fields;
+    const size_t fields = SAMPI_PARCEL_FACTS[p.kind].fields;
     unsigned char *number = p.fields;
     size_t wide = fields && percent(s, 50) ? 8 : 4, entry = p.n && percent(s, 50) ? below(s, p.n) : 0;
     if (p.n && percent(s, 10)) {
