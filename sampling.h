@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7719 samplers/temperature.h          17186 grammar/head.h
-     263 api/config.h                     7882 samplers/smoothing.h            17221 grammar/tree.h
-     294 api/types.h                      7964 samplers/softmax.h              18023 grammar/finishing.h
-     543 api/missing.h                    7996 samplers/drafted.h              18320 grammar/reading.h
-     557 api/sample.h                     8021 samplers/greedy.h               18405 grammar/gbnf.h
-     646 api/chains.h                     8062 samplers/choose.h               18697 grammar/regex.h
-     898 api/samplers.h                   8125 samplers/ratio.h                19094 grammar/derivatives.h
-    1153 api/gumbel.h                     8192 samplers/draw.h                 19671 grammar/vocabulary.h
-    1176 api/operator.h                   8277 samplers/dist.h                 20139 grammar/triggers.h
-    1226 api/kv.h                         8307 samplers/gumbel.h               20464 grammar/matcher.h
-    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20641 grammar/states.h
-    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20796 grammar/items.h
-    1466 api/grammar.h                    8776 samplers/custom.h               20922 grammar/masks.h
-    1630 api/shards.h                     8836 config/describe.h               21117 grammar/runs.h
-    1728 api/peers.h                      9017 config/from_params.h            21290 grammar/entries.h
-    1797 api/drafts.h                     9082 config/orders.h                 21661 grammar/accepting.h
-    1896 api/constraints.h                9314 config/numbers.h                21997 grammar/waiting.h
-    2067 api/parts.h                      9452 config/set.h                    22123 grammar/history.h
-    2105 base/switches.h                  9606 config/tell.h                   22249 grammar/room.h
-    2359 base/random.h                    9739 config/settings.h               22550 grammar/sampler.h
-    2382 base/mt19937.h                   9851 life/rollback.h                 22812 grammar/hooks.h
-    2456 base/exact.h                    10107 life/chain.h                    22936 schema/head.h
-    2668 base/bits128.h                  10381 life/members.h                  23110 schema/errors.h
-    2747 base/elements.h                 10496 life/update.h                   23223 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10693 life/copy.h                     23257 schema/references.h
-    2924 kernels/contract.h              10861 rows/row.h                      23529 schema/strings.h
-    3044 kernels/scalar.h                11139 rows/reserve.h                  23591 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11209 rows/pieces.h                   23864 schema/sets.h
-    3251 kernels/sets.h                  11324 rows/thresholds.h               24062 schema/formats.h
-    3300 kernels/vectors.h               11430 rows/compact.h                  24259 schema/scalars.h
-    3418 kernels/avx512.h                11612 rows/sums.h                     24558 schema/goals.h
-    3502 kernels/avx2.h                  11760 rows/changes.h                  24779 schema/alternatives.h
-    3564 kernels/sse2.h                  11841 rows/cuts.h                     25257 schema/objects.h
-    3581 kernels/neon.h                  12270 rows/typical.h                  25770 schema/arrays.h
-    3603 kernels/wasm.h                  12582 rows/tail_free.h                26024 schema/whole.h
-    3619 kernels/generic.h               12655 rows/selecting.h                26197 grammar/grammars.h
-    3639 kernels/shared.h                12786 rows/mirostat.h                 26259 peers/tables.h
-    3763 kernels/passes.h                12867 rows/plan.h                     26566 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12915 rows/logprobs.h                 26978 peers/llama_server.h
-    4420 kernels/check.h                 13001 rows/step.h                     27047 peers/fields.h
-    4444 kernels/dispatch.h              13018 rows/llama_cpp/sums.h           27208 peers/requests.h
-    4644 core/array.h                    13329 rows/llama_cpp/samplers.h       27332 shards/head.h
-    4974 core/table.h                    13792 rows/llama_cpp/step.h           27481 shards/bytes.h
-    5153 core/windows.h                  13821 run/apply.h                     27579 shards/merging.h
-    5245 constraints/record.h            13904 run/writing.h                   27864 shards/row.h
-    5282 rows/work.h                     14028 run/arrays.h                    28022 shards/answers.h
-    5308 life/past.h                     14130 run/arrays_llama_cpp.h          28576 shards/logprobs.h
-    5368 core/record.h                   14328 run/walk.h                      28722 shards/told.h
-    5483 core/fields.h                   14431 run/finish.h                    28880 shards/steps.h
-    5564 core/owners.h                   14470 run/draw_llama_cpp.h            29093 shards/prefix.h
-    5612 core/mt19937.h                  14544 run/draw.h                      29648 shards/cuts.h
-    5669 core/no_mt19937.h               14619 run/sample.h                    29862 shards/draws.h
-    5702 core/making.h                   14735 run/verify.h                    30018 shards/way.h
-    5835 core/streams.h                  14825 run/batch.h                     30132 shards/memory.h
-    5873 life/state_fields.h             14977 life/state.h                    30216 shards/batch.h
-    5973 samplers/llama_cpp.h            15149 operator/weights.h              30624 drafts/head.h
-    6061 samplers/logit_bias.h           15237 operator/search.h               30672 drafts/block.h
-    6162 samplers/patch.h                15376 operator/run.h                  30862 drafts/tree.h
-    6212 samplers/penalties.h            15545 kv/cells.h                      30996 drafts/relaxed.h
-    6362 samplers/dry.h                  15582 kv/making.h                     31079 constraints/automaton.h
-    6819 samplers/cut.h                  15808 kv/slot.h                       31169 constraints/making.h
-    6842 samplers/top_n_sigma.h          15947 kv/sequences.h                  31385 constraints/sampler.h
-    6943 samplers/top_k.h                16082 kv/data.h                       31478 constraints/constructors.h
-    6999 samplers/tail_free.h            16206 kv/update.h                     31744 constraints/accepting.h
-    7122 samplers/typical.h              16332 kv/state.h                      31986 constraints/drawing.h
-    7196 samplers/top_p.h                16544 llama_cpp/functions.h           32172 constraints/told.h
-    7238 samplers/min_p.h                16614 llama_cpp/object.h              32233 constraints/kind.h
-    7279 samplers/by_sums.h              16668 llama_cpp/vocabulary.h          32277 constraints/top_p_decay.h
-    7413 samplers/top_h.h                16745 text/reading.h                  32361 constraints/accessors.h
-    7466 samplers/min_k.h                16855 text/strings.h                  32400 core/kinds.h
-    7522 samplers/xtc.h                  16955 text/values.h                   32443 base/restore.h
-    7604 samplers/infill.h               17110 text/documents.h                32457 api/license.h
+       2 api/opening.h                    7719 samplers/temperature.h          17193 grammar/head.h
+     263 api/config.h                     7882 samplers/smoothing.h            17228 grammar/tree.h
+     294 api/types.h                      7964 samplers/softmax.h              18030 grammar/finishing.h
+     543 api/missing.h                    7996 samplers/drafted.h              18327 grammar/reading.h
+     557 api/sample.h                     8021 samplers/greedy.h               18412 grammar/gbnf.h
+     646 api/chains.h                     8062 samplers/choose.h               18704 grammar/regex.h
+     898 api/samplers.h                   8125 samplers/ratio.h                19101 grammar/derivatives.h
+    1153 api/gumbel.h                     8192 samplers/draw.h                 19678 grammar/vocabulary.h
+    1176 api/operator.h                   8277 samplers/dist.h                 20146 grammar/triggers.h
+    1226 api/kv.h                         8307 samplers/gumbel.h               20471 grammar/matcher.h
+    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20648 grammar/states.h
+    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20803 grammar/items.h
+    1466 api/grammar.h                    8776 samplers/custom.h               20929 grammar/masks.h
+    1630 api/shards.h                     8836 config/describe.h               21124 grammar/runs.h
+    1728 api/peers.h                      9017 config/from_params.h            21297 grammar/entries.h
+    1797 api/drafts.h                     9082 config/orders.h                 21668 grammar/accepting.h
+    1896 api/constraints.h                9314 config/numbers.h                22004 grammar/waiting.h
+    2067 api/parts.h                      9452 config/set.h                    22130 grammar/history.h
+    2105 base/switches.h                  9606 config/tell.h                   22256 grammar/room.h
+    2359 base/random.h                    9739 config/settings.h               22557 grammar/sampler.h
+    2382 base/mt19937.h                   9851 life/rollback.h                 22819 grammar/hooks.h
+    2456 base/exact.h                    10107 life/chain.h                    22943 schema/head.h
+    2668 base/bits128.h                  10387 life/members.h                  23117 schema/errors.h
+    2747 base/elements.h                 10502 life/update.h                   23230 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10699 life/copy.h                     23264 schema/references.h
+    2924 kernels/contract.h              10867 rows/row.h                      23536 schema/strings.h
+    3044 kernels/scalar.h                11145 rows/reserve.h                  23598 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11215 rows/pieces.h                   23871 schema/sets.h
+    3251 kernels/sets.h                  11330 rows/thresholds.h               24069 schema/formats.h
+    3300 kernels/vectors.h               11436 rows/compact.h                  24266 schema/scalars.h
+    3418 kernels/avx512.h                11618 rows/sums.h                     24565 schema/goals.h
+    3502 kernels/avx2.h                  11766 rows/changes.h                  24786 schema/alternatives.h
+    3564 kernels/sse2.h                  11847 rows/cuts.h                     25264 schema/objects.h
+    3581 kernels/neon.h                  12276 rows/typical.h                  25777 schema/arrays.h
+    3603 kernels/wasm.h                  12588 rows/tail_free.h                26031 schema/whole.h
+    3619 kernels/generic.h               12661 rows/selecting.h                26204 grammar/grammars.h
+    3639 kernels/shared.h                12792 rows/mirostat.h                 26266 peers/tables.h
+    3763 kernels/passes.h                12873 rows/plan.h                     26573 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12921 rows/logprobs.h                 26985 peers/llama_server.h
+    4420 kernels/check.h                 13007 rows/step.h                     27054 peers/fields.h
+    4444 kernels/dispatch.h              13024 rows/llama_cpp/sums.h           27215 peers/requests.h
+    4644 core/array.h                    13335 rows/llama_cpp/samplers.h       27339 shards/head.h
+    4974 core/table.h                    13798 rows/llama_cpp/step.h           27488 shards/bytes.h
+    5153 core/windows.h                  13827 run/apply.h                     27586 shards/merging.h
+    5245 constraints/record.h            13910 run/writing.h                   27871 shards/row.h
+    5282 rows/work.h                     14034 run/arrays.h                    28029 shards/answers.h
+    5308 life/past.h                     14136 run/arrays_llama_cpp.h          28583 shards/logprobs.h
+    5368 core/record.h                   14334 run/walk.h                      28729 shards/told.h
+    5483 core/fields.h                   14437 run/finish.h                    28887 shards/steps.h
+    5564 core/owners.h                   14477 run/draw_llama_cpp.h            29100 shards/prefix.h
+    5612 core/mt19937.h                  14551 run/draw.h                      29655 shards/cuts.h
+    5669 core/no_mt19937.h               14626 run/sample.h                    29869 shards/draws.h
+    5702 core/making.h                   14742 run/verify.h                    30025 shards/way.h
+    5835 core/streams.h                  14832 run/batch.h                     30139 shards/memory.h
+    5873 life/state_fields.h             14984 life/state.h                    30223 shards/batch.h
+    5973 samplers/llama_cpp.h            15156 operator/weights.h              30631 drafts/head.h
+    6061 samplers/logit_bias.h           15244 operator/search.h               30679 drafts/block.h
+    6162 samplers/patch.h                15383 operator/run.h                  30869 drafts/tree.h
+    6212 samplers/penalties.h            15552 kv/cells.h                      31003 drafts/relaxed.h
+    6362 samplers/dry.h                  15589 kv/making.h                     31086 constraints/automaton.h
+    6819 samplers/cut.h                  15815 kv/slot.h                       31176 constraints/making.h
+    6842 samplers/top_n_sigma.h          15954 kv/sequences.h                  31392 constraints/sampler.h
+    6943 samplers/top_k.h                16089 kv/data.h                       31485 constraints/constructors.h
+    6999 samplers/tail_free.h            16213 kv/update.h                     31751 constraints/accepting.h
+    7122 samplers/typical.h              16339 kv/state.h                      31993 constraints/drawing.h
+    7196 samplers/top_p.h                16551 llama_cpp/functions.h           32179 constraints/told.h
+    7238 samplers/min_p.h                16621 llama_cpp/object.h              32240 constraints/kind.h
+    7279 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32284 constraints/top_p_decay.h
+    7413 samplers/top_h.h                16752 text/reading.h                  32368 constraints/accessors.h
+    7466 samplers/min_k.h                16862 text/strings.h                  32407 core/kinds.h
+    7522 samplers/xtc.h                  16962 text/values.h                   32450 base/restore.h
+    7604 samplers/infill.h               17117 text/documents.h                32464 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -10219,14 +10219,20 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
+/* What a draw or an apply has seen so far of the chain. */
+typedef struct sampi_ordinals {
+    uint32_t next[SAMPI_N_KINDS]; /* of each kind: the ordinal of the next one */
+    bool has_llama_cpp;           /* one in llama.cpp's arithmetic: `sorted` says nothing about ties behind it */
+} sampi_ordinals;
+
 /* One built-in sampler that is on: what sampi_run does behind its check. */
-static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
-    s->at_ordinal = ordinal[s->kind]++;
+    s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal[SAMPI_CHAIN]) sampi_recheck_order(cur); /* llama.cpp's set it where it isn't so */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* these set it where it isn't so */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -10236,7 +10242,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     return status;
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
+/* Apply s, by its definition, as part of the draw number `position`. ordinal counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
    in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
    sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
@@ -10244,11 +10250,11 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
-static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* no chain is counted: see sampi_run_checked */
+    ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
@@ -10283,14 +10289,14 @@ static int sampi_end_draw(sampi_sampler *s, int status)
    sampler, which would not check it. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_ordinals ordinal = { { 0 }, false };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
-    return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
+    return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
 /* Custom samplers that have been told of a token which another one has refused: back before it, those that can. */
@@ -13003,15 +13009,15 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
    sampi_run_fast applies one member of a chain to the row by the fast function of its kind, or declines. Draws
    (run/draw.h) and the view of an array (run/arrays.h) call it for one member after the other. */
 
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
     if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
     member->at_position = position;
-    member->at_ordinal = ordinal[member->kind];
+    member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* else the steps count it */
     return status;
 }
 #ifndef SAMP_NO_MT19937
@@ -13849,7 +13855,7 @@ typedef struct sampi_view {
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
-    uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
+    sampi_ordinals ordinal; /* as sampi_run wants it */
 } sampi_view;
 
 /* The first of s that is on and does more than to set or scale logits; or NULL. */
@@ -14111,7 +14117,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
-    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
     view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);
@@ -14265,7 +14271,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
         sampi_check(cur))
         return false;
-    view->ordinal[s->kind]++;
+    view->ordinal.next[s->kind]++;
     double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
     cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
     return true;
@@ -14296,7 +14302,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
     int before = errno, status = SAMP_OK;
-    view->ordinal[SAMPI_CHAIN] = 1; /* as in sampi_run */
+    view->ordinal.has_llama_cpp = true; /* as in sampi_run */
     row->token = -1;
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
@@ -14317,7 +14323,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     errno = before;
     if (status) return status;
     view->sorts = row->by_order;
-    view->ordinal[s->kind]++;
+    view->ordinal.next[s->kind]++;
     if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
@@ -14341,13 +14347,13 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     bool is_llama = sampi_is_llama_cpp(s);
     if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
-    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
+    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
     status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
-    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
+    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
 /* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
@@ -14356,7 +14362,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     samp_token_data_array *cur = view->cur;
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
-    view->ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_run */
     if (!status) status = sampi_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
@@ -14387,14 +14393,14 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
 /* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
    counts and the position, and without memory for an array beside w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                          samp_token_data_array *cur, const uint32_t *ordinal)
+                                          samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
     sampi_view view = sampi_make_view(job->s, job->work, cur);
     int status = SAMP_OK;
-    memcpy(view.ordinal, ordinal, sizeof view.ordinal);
+    view.ordinal = *ordinal;
     for (int i = from; i < n && !status; i++)
         status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
-                                            : sampi_run(member[i], cur, job->s->position, view.ordinal);
+                                            : sampi_run(member[i], cur, job->s->position, &view.ordinal);
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
 }
@@ -14415,7 +14421,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
-    view.ordinal[SAMPI_CHAIN] = sampi_is_llama_cpp(s); /* as in sampi_run */
+    view.ordinal.has_llama_cpp = sampi_is_llama_cpp(s); /* as in sampi_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
@@ -14423,7 +14429,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
-    status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
+    status = is_short ? sampi_run_checked(s, cur, s->position, &view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
     return sampi_end_draw(s, status);
 }
@@ -14460,7 +14466,8 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
 
 /* The rest of a draw, members from .. n, over an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
+                                            samp_token_data_array *cur, const sampi_ordinals *ordinal,
+                                            samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status) status = sampi_check_selected(cur);
@@ -14478,13 +14485,13 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    const sampi_ordinals ordinal = { { 0 }, false };
     samp_token_data_array *cur = &row->cur;
     int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
-        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
-    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
+        return sampi_finish_by_steps(job, member, from, n, cur, &ordinal, token);
+    status = sampi_apply_members(job, member, from, n - 1, cur, &ordinal);
     if (!status) status = sampi_check(cur);
     if (status) return status;
     sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
@@ -14588,7 +14595,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
    these members does, as none of them has a state that a draw changes. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_plan plan;
@@ -14603,7 +14610,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, ordinal)) == SAMP_OK))
+    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
         i++;
     if (status != SAMPI_DECLINED && (status || plan.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
@@ -14613,7 +14620,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, ordinal, token));
+    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }
 
 /* ---- src/run/sample.h ---- */
@@ -14626,14 +14633,14 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
    had not. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    const sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
     int status = sampi_open_row(&row, job);
     if (status) return status;
     samp_token_data_array cur = sampi_row_array(&row);
     sampi_save_state(s);
-    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
+    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
 /* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask
@@ -27913,7 +27920,7 @@ typedef struct sampi_shard_row {
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
-    uint32_t ordinal[SAMPI_N_KINDS];
+    sampi_ordinals ordinal;
     int at;         /* the member at work, */
     bool drawing;   /* which has cut what it draws from */
     bool open;      /* its token is not known yet */
@@ -30027,7 +30034,7 @@ static int sampi_shard_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
     s->at_position = row->s->position;
-    s->at_ordinal = row->ordinal[s->kind];
+    s->at_ordinal = row->ordinal.next[s->kind];
     if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
     if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
     switch (s->kind) {
@@ -30060,7 +30067,7 @@ static int sampi_shard_members(sampi_shard_row *row)
 }
 
 /* On to the next member. */
-static void sampi_shard_next(sampi_shard_row *row) { row->ordinal[sampi_row_member(row, 0)->kind]++, row->at++; }
+static void sampi_shard_next(sampi_shard_row *row) { row->ordinal.next[sampi_row_member(row, 0)->kind]++, row->at++; }
 
 /* All candidates are listed: the rest is the array's. */
 static int sampi_shard_finish(sampi_shard_row *row)
@@ -30081,7 +30088,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
         (void)sampi_mirostat_select(s, &cur);
     }
     if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
-    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, row->ordinal,
+    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     row->has_left = row->logprobs != NULL;
     if (row->logprobs) row->left = told.processed;

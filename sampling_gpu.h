@@ -5614,11 +5614,11 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_ordinals ordinal = { { 0 }, false };
     int status = sampi_gpu_fetch(gpu, job, &cur);
-    for (int i = 0; i < r->n_device; i++) ordinal[r->list[i]->kind]++;
+    for (int i = 0; i < r->n_device; i++) ordinal.next[r->list[i]->kind]++;
     for (int i = r->n_device; i < r->n && !status; i++) {
-        status = sampi_run(r->list[i], &cur, s->position, ordinal);
+        status = sampi_run(r->list[i], &cur, s->position, &ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
     if (!status) status = sampi_check_selected(&cur);

@@ -112,14 +112,20 @@ static SAMPI_COLD SAMPI_CALLED int sampi_check_left(const sampi_sampler *s, samp
     return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
+/* What a draw or an apply has seen so far of the chain. */
+typedef struct sampi_ordinals {
+    uint32_t next[SAMPI_N_KINDS]; /* of each kind: the ordinal of the next one */
+    bool has_llama_cpp;           /* one in llama.cpp's arithmetic: `sorted` says nothing about ties behind it */
+} sampi_ordinals;
+
 /* One built-in sampler that is on: what sampi_run does behind its check. */
-static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
-    s->at_ordinal = ordinal[s->kind]++;
+    s->at_ordinal = ordinal->next[s->kind]++;
     if (!sampi_is_llama_cpp(s)) {
-        if (ordinal[SAMPI_CHAIN]) sampi_recheck_order(cur); /* llama.cpp's set it where it isn't so */
+        if (ordinal->has_llama_cpp) sampi_recheck_order(cur); /* these set it where it isn't so */
         if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
         return traits->apply(s, cur);
     }
@@ -129,7 +135,7 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
     return status;
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
+/* Apply s, by its definition, as part of the draw number `position`. ordinal counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
    in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
    sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
@@ -137,11 +143,11 @@ static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint6
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
-static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, sampi_ordinals *ordinal)
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* no chain is counted: see sampi_run_checked */
+    ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
@@ -176,14 +182,14 @@ static int sampi_end_draw(sampi_sampler *s, int status)
    sampler, which would not check it. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_ordinals ordinal = { { 0 }, false };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
-    return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
+    return sampi_end_draw(s, sampi_run(s, cur, s->position, &ordinal));
 }
 
 /* Custom samplers that have been told of a token which another one has refused: back before it, those that can. */

@@ -2,14 +2,14 @@
    sampi_run_fast applies one member of a chain to the row by the fast function of its kind, or declines. Draws
    (run/draw.h) and the view of an array (run/arrays.h) call it for one member after the other. */
 
-static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, sampi_ordinals *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
     if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
     member->at_position = position;
-    member->at_ordinal = ordinal[member->kind];
+    member->at_ordinal = ordinal->next[member->kind];
     int status = traits->fast(row, member);
-    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
+    if (status == SAMP_OK) ordinal->next[member->kind]++; /* else the steps count it */
     return status;
 }

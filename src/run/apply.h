@@ -28,7 +28,7 @@ typedef struct sampi_view {
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
-    uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
+    sampi_ordinals ordinal; /* as sampi_run wants it */
 } sampi_view;
 
 /* The first of s that is on and does more than to set or scale logits; or NULL. */

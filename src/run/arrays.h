@@ -83,7 +83,7 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;                /* it may keep what is masked, */
     if (by_chance && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
-    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    int status = flags & SAMPI_ONLY_SHOWS ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, &view->ordinal);
     if (status) return status;
     if (by_chance) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
     view->drops |= flags & (SAMPI_DROPS | SAMPI_DROPS_FAST) || (by_chance && n);

@@ -135,7 +135,7 @@ static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s
     if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
         sampi_check(cur))
         return false;
-    view->ordinal[s->kind]++;
+    view->ordinal.next[s->kind]++;
     double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
     cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
     return true;
@@ -166,7 +166,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     sampi_row *row = &view->row;
     int before = errno, status = SAMP_OK;
-    view->ordinal[SAMPI_CHAIN] = 1; /* as in sampi_run */
+    view->ordinal.has_llama_cpp = true; /* as in sampi_run */
     row->token = -1;
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
@@ -187,7 +187,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     errno = before;
     if (status) return status;
     view->sorts = row->by_order;
-    view->ordinal[s->kind]++;
+    view->ordinal.next[s->kind]++;
     if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)

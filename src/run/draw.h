@@ -44,7 +44,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
    these members does, as none of them has a state that a draw changes. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
     sampi_plan plan;
@@ -59,7 +59,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         return SAMPI_DECLINED;
     if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, ordinal)) == SAMP_OK))
+    while (i < end && (list[i]->off || (status = sampi_run_fast(&row, list[i], s->position, &ordinal)) == SAMP_OK))
         i++;
     if (status != SAMPI_DECLINED && (status || plan.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
@@ -69,5 +69,5 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;
-    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, ordinal, token));
+    return sampi_end_draw(s, sampi_finish_by_steps(job, list, i, n, &cur, &ordinal, token));
 }

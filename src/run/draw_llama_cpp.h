@@ -8,13 +8,13 @@
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    const sampi_ordinals ordinal = { { 0 }, false };
     samp_token_data_array *cur = &row->cur;
     int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
-        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
-    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
+        return sampi_finish_by_steps(job, member, from, n, cur, &ordinal, token);
+    status = sampi_apply_members(job, member, from, n - 1, cur, &ordinal);
     if (!status) status = sampi_check(cur);
     if (status) return status;
     sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));

@@ -29,7 +29,8 @@ static int sampi_accept_drawn(const sampi_job *job, const sampi_row *row, sampi_
 
 /* The rest of a draw, members from .. n, over an array. */
 static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
+                                            samp_token_data_array *cur, const sampi_ordinals *ordinal,
+                                            samp_token *token)
 {
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status) status = sampi_check_selected(cur);

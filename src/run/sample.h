@@ -7,14 +7,14 @@
    had not. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    const sampi_ordinals ordinal = { { 0 }, false };
     sampi_sampler *s = job->s;
     sampi_row row;
     int status = sampi_open_row(&row, job);
     if (status) return status;
     samp_token_data_array cur = sampi_row_array(&row);
     sampi_save_state(s);
-    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
+    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, &ordinal, token));
 }
 
 /* A chain that begins with a sampler that masks (sampi_first_mask) is the rest of it on a masked row: the job's mask

@@ -13,13 +13,13 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     bool is_llama = sampi_is_llama_cpp(s);
     if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
-    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
+    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
     status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
-    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
+    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, &view->ordinal) : (int)SAMP_OK;
 }
 
 /* A custom sampler sees the array. Where the view can be opened again nothing else is left to check. */
@@ -28,7 +28,7 @@ static SAMPI_COLD int sampi_view_custom(sampi_view *view, sampi_sampler *s)
     samp_token_data_array *cur = view->cur;
     sampi_close_view(view, NULL, -1);
     int status = samp_status(&s->base, NULL);
-    view->ordinal[SAMPI_CHAIN] |= sampi_is_llama_cpp(s); /* as in sampi_run */
+    view->ordinal.has_llama_cpp |= sampi_is_llama_cpp(s); /* as in sampi_run */
     if (!status) status = sampi_call_custom(s, cur);
     if (status) return status;
     if (cur->size && sampi_open_view(view, s) == SAMP_OK && cur->data[cur->size - 1].id < SAMP_MAX_VOCAB)
@@ -59,14 +59,14 @@ static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *w
 /* The members from .. n of a draw, over the array that its row has become. Not samp_apply: the draw has noted states,
    counts and the position, and without memory for an array beside w there is no view. */
 static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                          samp_token_data_array *cur, const uint32_t *ordinal)
+                                          samp_token_data_array *cur, const sampi_ordinals *ordinal)
 {
     sampi_view view = sampi_make_view(job->s, job->work, cur);
     int status = SAMP_OK;
-    memcpy(view.ordinal, ordinal, sizeof view.ordinal);
+    view.ordinal = *ordinal;
     for (int i = from; i < n && !status; i++)
         status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
-                                            : sampi_run(member[i], cur, job->s->position, view.ordinal);
+                                            : sampi_run(member[i], cur, job->s->position, &view.ordinal);
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
 }
@@ -87,7 +87,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
-    view.ordinal[SAMPI_CHAIN] = sampi_is_llama_cpp(s); /* as in sampi_run */
+    view.ordinal.has_llama_cpp = sampi_is_llama_cpp(s); /* as in sampi_run */
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
@@ -95,7 +95,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     if (!sampi_is_llama_cpp(s)) sampi_recheck_order(cur);
     sampi_moves(s);
     sampi_save_state(s);
-    status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
+    status = is_short ? sampi_run_checked(s, cur, s->position, &view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
     return sampi_end_draw(s, status);
 }

@@ -49,7 +49,7 @@ typedef struct sampi_shard_row {
     sampi_sampler *s;
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
-    uint32_t ordinal[SAMPI_N_KINDS];
+    sampi_ordinals ordinal;
     int at;         /* the member at work, */
     bool drawing;   /* which has cut what it draws from */
     bool open;      /* its token is not known yet */

@@ -9,7 +9,7 @@ static int sampi_shard_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
     s->at_position = row->s->position;
-    s->at_ordinal = row->ordinal[s->kind];
+    s->at_ordinal = row->ordinal.next[s->kind];
     if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
     if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
     switch (s->kind) {
@@ -42,7 +42,7 @@ static int sampi_shard_members(sampi_shard_row *row)
 }
 
 /* On to the next member. */
-static void sampi_shard_next(sampi_shard_row *row) { row->ordinal[sampi_row_member(row, 0)->kind]++, row->at++; }
+static void sampi_shard_next(sampi_shard_row *row) { row->ordinal.next[sampi_row_member(row, 0)->kind]++, row->at++; }
 
 /* All candidates are listed: the rest is the array's. */
 static int sampi_shard_finish(sampi_shard_row *row)
@@ -63,7 +63,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
         (void)sampi_mirostat_select(s, &cur);
     }
     if (row->logprobs) told = *row->logprobs, job.logprobs = &told;
-    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, row->ordinal,
+    int status = sampi_finish_by_steps(&job, shard->member, row->at, shard->n_members, &cur, &row->ordinal,
                                        &row->token.id);
     row->has_left = row->logprobs != NULL;
     if (row->logprobs) row->left = told.processed;
