@@ -228,34 +228,34 @@
     4644 core/array.h                    13335 rows/llama_cpp/samplers.h       27339 shards/head.h
     4974 core/table.h                    13798 rows/llama_cpp/step.h           27488 shards/bytes.h
     5153 core/windows.h                  13827 run/apply.h                     27586 shards/merging.h
-    5245 constraints/record.h            13910 run/writing.h                   27871 shards/row.h
-    5282 rows/work.h                     14034 run/arrays.h                    28029 shards/answers.h
-    5308 life/past.h                     14136 run/arrays_llama_cpp.h          28583 shards/logprobs.h
-    5368 core/record.h                   14334 run/walk.h                      28729 shards/told.h
-    5483 core/fields.h                   14437 run/finish.h                    28887 shards/steps.h
-    5564 core/owners.h                   14477 run/draw_llama_cpp.h            29100 shards/prefix.h
-    5612 core/mt19937.h                  14551 run/draw.h                      29655 shards/cuts.h
-    5669 core/no_mt19937.h               14626 run/sample.h                    29869 shards/draws.h
-    5702 core/making.h                   14742 run/verify.h                    30025 shards/way.h
-    5835 core/streams.h                  14832 run/batch.h                     30139 shards/memory.h
-    5873 life/state_fields.h             14984 life/state.h                    30223 shards/batch.h
-    5973 samplers/llama_cpp.h            15156 operator/weights.h              30631 drafts/head.h
-    6061 samplers/logit_bias.h           15244 operator/search.h               30679 drafts/block.h
-    6162 samplers/patch.h                15383 operator/run.h                  30869 drafts/tree.h
-    6212 samplers/penalties.h            15552 kv/cells.h                      31003 drafts/relaxed.h
-    6362 samplers/dry.h                  15589 kv/making.h                     31086 constraints/automaton.h
-    6819 samplers/cut.h                  15815 kv/slot.h                       31176 constraints/making.h
-    6842 samplers/top_n_sigma.h          15954 kv/sequences.h                  31392 constraints/sampler.h
-    6943 samplers/top_k.h                16089 kv/data.h                       31485 constraints/constructors.h
-    6999 samplers/tail_free.h            16213 kv/update.h                     31751 constraints/accepting.h
-    7122 samplers/typical.h              16339 kv/state.h                      31993 constraints/drawing.h
-    7196 samplers/top_p.h                16551 llama_cpp/functions.h           32179 constraints/told.h
-    7238 samplers/min_p.h                16621 llama_cpp/object.h              32240 constraints/kind.h
-    7279 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32284 constraints/top_p_decay.h
-    7413 samplers/top_h.h                16752 text/reading.h                  32368 constraints/accessors.h
-    7466 samplers/min_k.h                16862 text/strings.h                  32407 core/kinds.h
-    7522 samplers/xtc.h                  16962 text/values.h                   32450 base/restore.h
-    7604 samplers/infill.h               17117 text/documents.h                32464 api/license.h
+    5245 constraints/record.h            13910 run/writing.h                   27876 shards/row.h
+    5282 rows/work.h                     14034 run/arrays.h                    28034 shards/answers.h
+    5308 life/past.h                     14136 run/arrays_llama_cpp.h          28591 shards/logprobs.h
+    5368 core/record.h                   14334 run/walk.h                      28737 shards/told.h
+    5483 core/fields.h                   14437 run/finish.h                    28891 shards/steps.h
+    5564 core/owners.h                   14477 run/draw_llama_cpp.h            29101 shards/prefix.h
+    5612 core/mt19937.h                  14551 run/draw.h                      29647 shards/cuts.h
+    5669 core/no_mt19937.h               14626 run/sample.h                    29858 shards/draws.h
+    5702 core/making.h                   14742 run/verify.h                    30014 shards/way.h
+    5835 core/streams.h                  14832 run/batch.h                     30128 shards/memory.h
+    5873 life/state_fields.h             14984 life/state.h                    30212 shards/batch.h
+    5973 samplers/llama_cpp.h            15156 operator/weights.h              30620 drafts/head.h
+    6061 samplers/logit_bias.h           15244 operator/search.h               30668 drafts/block.h
+    6162 samplers/patch.h                15383 operator/run.h                  30858 drafts/tree.h
+    6212 samplers/penalties.h            15552 kv/cells.h                      30992 drafts/relaxed.h
+    6362 samplers/dry.h                  15589 kv/making.h                     31075 constraints/automaton.h
+    6819 samplers/cut.h                  15815 kv/slot.h                       31165 constraints/making.h
+    6842 samplers/top_n_sigma.h          15954 kv/sequences.h                  31381 constraints/sampler.h
+    6943 samplers/top_k.h                16089 kv/data.h                       31474 constraints/constructors.h
+    6999 samplers/tail_free.h            16213 kv/update.h                     31740 constraints/accepting.h
+    7122 samplers/typical.h              16339 kv/state.h                      31982 constraints/drawing.h
+    7196 samplers/top_p.h                16551 llama_cpp/functions.h           32168 constraints/told.h
+    7238 samplers/min_p.h                16621 llama_cpp/object.h              32229 constraints/kind.h
+    7279 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32273 constraints/top_p_decay.h
+    7413 samplers/top_h.h                16752 text/reading.h                  32357 constraints/accessors.h
+    7466 samplers/min_k.h                16862 text/strings.h                  32396 core/kinds.h
+    7522 samplers/xtc.h                  16962 text/values.h                   32439 base/restore.h
+    7604 samplers/infill.h               17117 text/documents.h                32453 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -27614,6 +27614,11 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
     return d;
 }
 
+static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
+{
+    return sampi_entry_token(p, sampi_parcel_entry(p, i));
+}
+
 /* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
@@ -27653,7 +27658,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
-        if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
+        if (!sampi_is_number(sampi_token_at(p, i).logit)) return false;
         if (i > 0 && sampi_entry_before(p, sampi_parcel_entry(p, i), sampi_parcel_entry(p, i - 1))) return false;
     }
     return true;
@@ -28158,6 +28163,17 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
+/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to the
+   look's place. Else n is the slice's. */
+static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
+{
+    const bool is_ahead = row->ahead > -INFINITY;
+    *n = row->seeks ? sampi_look_kept(row)
+         : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
+                    : row->row.n;
+    return row->seeks || is_ahead;
+}
+
 /* What stands at 0, on both sides of what is kept. */
 static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
@@ -28286,11 +28302,9 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->seeks || row->ahead > -INFINITY, with_squares = sampi_wants_squares(row);
-    size_t n_all = row->seeks ? sampi_look_kept(row)
-                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
-                              : row->row.n;
-    const float *x = is_ahead ? row->shard->work.x : row->row.x;
+    const bool with_squares = sampi_wants_squares(row);
+    size_t n_all;
+    const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -28462,17 +28476,11 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
-    float *kept = row->shard->work.x;
-    const float *x = kept;
     uint64_t q = 0;
-    size_t n = row->row.n;
-    if (row->seeks || row->ahead > -INFINITY) {
-        n = row->seeks ? sampi_look_kept(row)
-                       : sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id);
-        sampi_scale_for_drawer(row, kept, n);
-    } else {
-        x = sampi_draw_logits(row);
-    }
+    size_t n;
+    const bool is_ahead = sampi_look_ahead(row, &n);
+    const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
+    if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
@@ -28488,8 +28496,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
    looked for. Then: what the next weights are relative to. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n = row->seeks ? sampi_look_kept(row) : row->row.n;
-    const float *l = row->seeks ? row->shard->work.x : sampi_draw_logits(row);
+    size_t n;
+    const float *l = sampi_look_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
@@ -28678,11 +28686,11 @@ static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
-    t->max = sampi_entry_token(p, sampi_parcel_entry(p, 0)).logit;
+    t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
+        samp_token_data d = sampi_token_at(p, (size_t)i);
         if ((size_t)d.id >= row->shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;
@@ -28738,7 +28746,7 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
     uint64_t behind = sampi_wire_get(p->fields, 8);
     if (behind < p->n || behind > row->shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
         if ((size_t)d.id >= row->shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
@@ -28759,24 +28767,20 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is looked
+   for they are of what it keeps for sure. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    if (row->seeks) {
-        row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
-        row->kept.z = sampi_wire_get(p->fields + 8, 8);
-        row->kept.s = sampi_wire_get(p->fields + 16, 8);
-        row->squares_kept = sampi_wire_get(p->fields + 24, 8);
-        row->has_kept = true;
-        return true;
-    }
-    row->sums.max = row->max;
-    row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
-    row->sums.z = sampi_wire_get(p->fields + 8, 8);
-    row->sums.s = sampi_wire_get(p->fields + 16, 8);
-    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
+    sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
+    sums->n = (size_t)sampi_wire_get(p->fields, 8);
+    sums->z = sampi_wire_get(p->fields + 8, 8);
+    sums->s = sampi_wire_get(p->fields + 16, 8);
+    *(row->seeks ? &row->squares_kept : &row->sums_of_squares) = sampi_wire_get(p->fields + 24, 8);
+    row->has_kept = row->seeks;
+    if (row->seeks) return true;
+    sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
-    return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
+    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
 /* RUNS, NEAR: in order, and none above the maximum. */
@@ -28784,7 +28788,7 @@ static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
     for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
         if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
         last = d;
@@ -28942,21 +28946,21 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
-/* Ask for the list up to the n-th, with what is asked. */
-static void sampi_ask_list(sampi_shard_row *row, size_t n)
+/* Ask for the list up to the n-th. */
+static int sampi_ask_list(sampi_shard_row *row, size_t n)
 {
     if (n > row->room) n = row->room;
     row->has &= ~(unsigned)SAMPI_ASK_LIST;
-    row->ask |= SAMPI_ASK_LIST;
+    row->ask = SAMPI_ASK_LIST;
     row->n_asked = n > row->n_list ? n - row->n_list : 0;
+    return SAMPI_STEP_WAITS;
 }
 
 /* Ask for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
-    row->ask = 0;
-    sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
-    return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
+    int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
+    return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
 /* All tokens are listed, for the steps over the array: right for every sampler. */
@@ -29021,9 +29025,6 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
     }
     return 0;
 }
-
-/* A cut by a floor on logits has been made: what is listed is, but not all about it. */
-static void sampi_forget_sums(sampi_shard_row *row) { row->has &= SAMPI_ASK_TOP; }
 
 /* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
 static int sampi_shard_scale(sampi_shard_row *row, float t)
@@ -29093,7 +29094,7 @@ static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
     for (size_t i = 0; i < row->row.n; i++)
         if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
     sampi_drop_masked(row);
-    sampi_forget_sums(row);
+    row->has &= SAMPI_ASK_TOP;
     return 0;
 }
 
@@ -29259,13 +29260,13 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
-   */
-static int sampi_ask_runs_of(sampi_shard_row *row, size_t room)
+/* Ask for values and that; with them for what the draw needs of all before these, or the next member does, or for the
+   maximum. */
+static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
     row->end.room = room;
-    row->ask = SAMPI_ASK_RUNS;
+    row->ask = SAMPI_ASK_RUNS | facts;
     row->has_kept = false;
     if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
     row->kept.max = max;
@@ -29281,7 +29282,7 @@ static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
     sampi_end_unguessed(&row->end);
-    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
 /* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
@@ -29300,9 +29301,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     double begin = before - off * finer, behind = before + off * finer + 1.0;
     end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
     end->until = behind < (double)last ? (uint32_t)behind : last;
-    (void)sampi_ask_runs_of(row, room < (double)SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
-    row->ask |= SAMPI_ASK_HIST;
-    return SAMPI_STEP_WAITS;
+    if (room > (double)SAMPI_SHARD_AHEAD) room = SAMPI_SHARD_AHEAD;
+    return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
@@ -29348,13 +29348,11 @@ static int sampi_end_around(sampi_shard_row *row)
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    (void)sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    int status = sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
     end->room_near = sampi_guess_room(&g, at, tokens);
     end->away = from + 2.0 * (double)end->until / end->scale;
-    if (end->room_near == 0) return SAMPI_STEP_WAITS;
-    end->later = row->ask;
-    row->ask = SAMPI_ASK_NEAR;
-    return SAMPI_STEP_WAITS;
+    if (end->room_near) end->later = row->ask, row->ask = SAMPI_ASK_NEAR;
+    return status;
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -29406,15 +29404,11 @@ static int sampi_end_narrow(sampi_shard_row *row)
         end->population = tokens;
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
-        uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
+        uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) { /* so many that close together often are few values */
-            (void)sampi_ask_runs_of(row, SAMPI_SHARD_LIST);
-            row->ask |= SAMPI_ASK_HIST;
-            return SAMPI_STEP_WAITS;
-        }
+        if (end->level >= 2) /* so many that close together often are few values */
+            return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
         sampi_guess g;
@@ -29443,11 +29437,11 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     float *x = row->shard->work.x;
     uint64_t *w = row->shard->work.w;
     row->end.mine = 0;
-    for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
+    for (uint32_t i = 0; i < to; i++) x[i] = sampi_token_at(row->runs, i).logit;
     if (draws) sampi_scale_for_drawer(row, x, to);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
-        const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
+        const samp_token first = sampi_token_at(row->runs, i).id;
         uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
         if (i >= last && n > keep) n = keep;
         if (i >= last) keep -= n;
@@ -29488,15 +29482,15 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     const uint64_t *weight = row->shard->work.w;
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
-        row->shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        row->shard->work.x[i] = sampi_token_at(p, i).logit;
         tokens += sampi_run_count(sampi_parcel_entry(p, i));
     }
     if (p->n) sampi_use()->weights(row->shard->work.x, p->n, row->max, row->shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         uint64_t count = 0;
-        for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
+        for (to = i; to < p->n && sampi_token_at(p, to).logit == d.logit; to++)
             count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more of it */
         uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
@@ -29617,9 +29611,7 @@ static int sampi_end_first(sampi_shard_row *row)
     int status = sampi_end_narrow(row);
     if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
-    row->ask = 0;
-    sampi_ask_list(row, room);
-    return status;
+    return sampi_ask_list(row, room);
 }
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
@@ -29664,11 +29656,8 @@ static int sampi_shard_top_k(sampi_shard_row *row, sampi_sampler *s)
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return sampi_shard_gather(row, s); /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
-        row->ask = 0;
-        sampi_ask_list(row, k);
-        return SAMPI_STEP_WAITS;
-    }
+    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
+        return sampi_ask_list(row, k);
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
     return sampi_seek(row, 0.0, 0, k, INFINITY);
@@ -29729,7 +29718,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
+    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_token_at(row->near, i);
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
@@ -29823,7 +29812,7 @@ static int sampi_shard_xtc(sampi_shard_row *row, sampi_sampler *s)
     memmove(row->list, row->list + listed, (row->n_list - listed) * sizeof *row->list);
     row->n_list -= listed;
     row->max = last.logit;
-    sampi_forget_sums(row);
+    row->has &= SAMPI_ASK_TOP;
     return 0;
 }
 

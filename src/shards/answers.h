@@ -129,6 +129,17 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
+/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to the
+   look's place. Else n is the slice's. */
+static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
+{
+    const bool is_ahead = row->ahead > -INFINITY;
+    *n = row->seeks ? sampi_look_kept(row)
+         : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
+                    : row->row.n;
+    return row->seeks || is_ahead;
+}
+
 /* What stands at 0, on both sides of what is kept. */
 static size_t sampi_look_bucket(const sampi_shard_row *row, sampi_stands stands)
 {
@@ -257,11 +268,9 @@ static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
 {
     sampi_sums sums = { row->seeks ? row->kept.max : row->max, 0, 0, 0, 0 };
     uint64_t squares = 0, w[SAMPI_TILE + 16];
-    const bool is_ahead = row->seeks || row->ahead > -INFINITY, with_squares = sampi_wants_squares(row);
-    size_t n_all = row->seeks ? sampi_look_kept(row)
-                   : is_ahead ? sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id)
-                              : row->row.n;
-    const float *x = is_ahead ? row->shard->work.x : row->row.x;
+    const bool with_squares = sampi_wants_squares(row);
+    size_t n_all;
+    const float *x = sampi_look_ahead(row, &n_all) ? row->shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all && with_squares; at += SAMPI_TILE) {
         size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, sums.max, w, NULL);
@@ -433,17 +442,11 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
-    float *kept = row->shard->work.x;
-    const float *x = kept;
     uint64_t q = 0;
-    size_t n = row->row.n;
-    if (row->seeks || row->ahead > -INFINITY) {
-        n = row->seeks ? sampi_look_kept(row)
-                       : sampi_between(row, row->ahead, INFINITY, row->shard->work.x, row->shard->work.id);
-        sampi_scale_for_drawer(row, kept, n);
-    } else {
-        x = sampi_draw_logits(row);
-    }
+    size_t n;
+    const bool is_ahead = sampi_look_ahead(row, &n);
+    const float *x = is_ahead ? row->shard->work.x : sampi_draw_logits(row);
+    if (is_ahead) sampi_scale_for_drawer(row, row->shard->work.x, n);
     if (sampi_draw_is_sound(row, x, n)) {
         k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, row->shard->work.sum);
         for (size_t i = 0; i < sampi_n_tiles(n); i++) q += row->shard->work.sum[i];
@@ -459,8 +462,8 @@ static SAMPI_HOT void sampi_answer_segs(const sampi_shard_row *row, sampi_parcel
    looked for. Then: what the next weights are relative to. */
 static void sampi_answer_top(const sampi_shard_row *row, sampi_parcel *p)
 {
-    size_t n = row->seeks ? sampi_look_kept(row) : row->row.n;
-    const float *l = row->seeks ? row->shard->work.x : sampi_draw_logits(row);
+    size_t n;
+    const float *l = sampi_look_ahead(row, &n) ? row->shard->work.x : sampi_draw_logits(row);
     float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, row->shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);

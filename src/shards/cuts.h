@@ -9,11 +9,8 @@ static int sampi_shard_top_k(sampi_shard_row *row, sampi_sampler *s)
     size_t k = (size_t)s->u.top_k.k;
     if (s->u.top_k.ties) return sampi_shard_gather(row, s); /* how many they are no slice knows */
     if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest)) {
-        row->ask = 0;
-        sampi_ask_list(row, k);
-        return SAMPI_STEP_WAITS;
-    }
+    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
+        return sampi_ask_list(row, k);
     if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
     if (row->n_list + row->rest <= k) return 0;
     return sampi_seek(row, 0.0, 0, k, INFINITY);
@@ -74,7 +71,7 @@ static size_t sampi_typical_listed(sampi_shard_row *row, const sampi_order *orde
 static size_t sampi_typical_near(sampi_shard_row *row)
 {
     samp_token_data *d = (samp_token_data *)(void *)row->shard->work.w;
-    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_entry_token(row->near, sampi_parcel_entry(row->near, i));
+    for (uint32_t i = 0; i < row->near->n; i++) d[i] = sampi_token_at(row->near, i);
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
@@ -168,7 +165,7 @@ static int sampi_shard_xtc(sampi_shard_row *row, sampi_sampler *s)
     memmove(row->list, row->list + listed, (row->n_list - listed) * sizeof *row->list);
     row->n_list -= listed;
     row->max = last.logit;
-    sampi_forget_sums(row);
+    row->has &= SAMPI_ASK_TOP;
     return 0;
 }
 

@@ -95,11 +95,11 @@ static bool sampi_take_told(sampi_shard_row *row, const sampi_parcel *p)
     const samp_logprob_set *set = sampi_set_of(row, p->kind);
     sampi_telling *t = &row->told[!sampi_is_raw(p->kind)];
     if (p->n == 0 || row->wrong) return false;
-    t->max = sampi_entry_token(p, sampi_parcel_entry(p, 0)).logit;
+    t->max = sampi_token_at(p, 0).logit;
     t->logit = sampi_wire_float(p->fields);
     t->n_top = set->n_top < (int32_t)p->n ? set->n_top : (int32_t)p->n;
     for (int32_t i = 0; i < t->n_top; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, (size_t)i));
+        samp_token_data d = sampi_token_at(p, (size_t)i);
         if ((size_t)d.id >= row->shard->n_vocab) return false;
         set->top_logprobs[i].token = d.id;
         set->top_logprobs[i].logprob = d.logit;

@@ -28,6 +28,11 @@ static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned c
     return d;
 }
 
+static samp_token_data sampi_token_at(const sampi_parcel *p, size_t i)
+{
+    return sampi_entry_token(p, sampi_parcel_entry(p, i));
+}
+
 /* How many tokens of its slice have an entry of RUNS' value, and how many are in HIST's bucket. */
 static uint32_t sampi_run_count(const unsigned char *entry) { return sampi_wire_u24(entry + 7); }
 static uint32_t sampi_hist_count(const unsigned char *entry) { return sampi_wire_u24(entry + 8); }
@@ -67,7 +72,7 @@ static bool sampi_parcel_is_good(const sampi_parcel *p)
         if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
     }
     for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
-        if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
+        if (!sampi_is_number(sampi_token_at(p, i).logit)) return false;
         if (i > 0 && sampi_entry_before(p, sampi_parcel_entry(p, i), sampi_parcel_entry(p, i - 1))) return false;
     }
     return true;

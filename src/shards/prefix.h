@@ -159,13 +159,13 @@ static float sampi_kept_max(const sampi_shard_row *row)
     return row->list[first].logit;
 }
 
-/* Ask for values; with them for what the draw needs of all before these, or the next member does, or for the maximum.
-   */
-static int sampi_ask_runs_of(sampi_shard_row *row, size_t room)
+/* Ask for values and that; with them for what the draw needs of all before these, or the next member does, or for the
+   maximum. */
+static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
 {
     const float max = sampi_kept_max(row);
     row->end.room = room;
-    row->ask = SAMPI_ASK_RUNS;
+    row->ask = SAMPI_ASK_RUNS | facts;
     row->has_kept = false;
     if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
     row->kept.max = max;
@@ -181,7 +181,7 @@ static int sampi_ask_runs(sampi_shard_row *row)
 {
     const uint64_t tokens = row->end.population;
     sampi_end_unguessed(&row->end);
-    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK);
+    return sampi_ask_runs_of(row, tokens < SAMPI_SHARD_CHUNK ? (size_t)tokens : (size_t)SAMPI_SHARD_CHUNK, 0);
 }
 
 /* Those around `at` in the next buckets, and these. That place was guessed by buckets each of which is `finer` of the
@@ -200,9 +200,8 @@ static int sampi_ask_ahead(sampi_shard_row *row, const sampi_guess *g, double at
     double begin = before - off * finer, behind = before + off * finer + 1.0;
     end->since = begin > (double)first ? begin < (double)last ? (uint32_t)begin : last : first;
     end->until = behind < (double)last ? (uint32_t)behind : last;
-    (void)sampi_ask_runs_of(row, room < (double)SAMPI_SHARD_AHEAD ? (size_t)room : (size_t)SAMPI_SHARD_AHEAD);
-    row->ask |= SAMPI_ASK_HIST;
-    return SAMPI_STEP_WAITS;
+    if (room > (double)SAMPI_SHARD_AHEAD) room = SAMPI_SHARD_AHEAD;
+    return sampi_ask_runs_of(row, (size_t)room, SAMPI_ASK_HIST);
 }
 
 /* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
@@ -248,13 +247,11 @@ static int sampi_end_around(sampi_shard_row *row)
     double at = sampi_guess_end(&g, end), from = at > 1.0 ? (at - 1.0) / unit : 0.0;
     double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     sampi_end_within(end, from, (at + 1.0) / unit, SAMPI_SHARD_FINE, false);
-    (void)sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
+    int status = sampi_ask_ahead(row, &g, at, tokens, (at / unit - from) * end->scale, end->scale / unit);
     end->room_near = sampi_guess_room(&g, at, tokens);
     end->away = from + 2.0 * (double)end->until / end->scale;
-    if (end->room_near == 0) return SAMPI_STEP_WAITS;
-    end->later = row->ask;
-    row->ask = SAMPI_ASK_NEAR;
-    return SAMPI_STEP_WAITS;
+    if (end->room_near) end->later = row->ask, row->ask = SAMPI_ASK_NEAR;
+    return status;
 }
 
 /* Where a floor lies to a bucket at this level: above 0: all of that reaches it, and so does what lies before; below 0:
@@ -306,15 +303,11 @@ static int sampi_end_narrow(sampi_shard_row *row)
         end->population = tokens;
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
-        uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
-        if (end->level >= 2) few = SAMPI_SHARD_CHUNK;
+        uint64_t few = end->order.mean > 0.0 || end->level >= 2 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
         if (tokens <= few || end->level == SAMPI_SHARD_LEVELS || !(end->scale > 0.0)) return sampi_ask_runs(row);
         sampi_end_unguessed(end);
-        if (end->level >= 2) { /* so many that close together often are few values */
-            (void)sampi_ask_runs_of(row, SAMPI_SHARD_LIST);
-            row->ask |= SAMPI_ASK_HIST;
-            return SAMPI_STEP_WAITS;
-        }
+        if (end->level >= 2) /* so many that close together often are few values */
+            return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
         if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
         sampi_guess g;
@@ -343,11 +336,11 @@ static void sampi_keep_runs(sampi_shard_row *row, uint32_t last, uint32_t to, ui
     float *x = row->shard->work.x;
     uint64_t *w = row->shard->work.w;
     row->end.mine = 0;
-    for (uint32_t i = 0; i < to; i++) x[i] = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).logit;
+    for (uint32_t i = 0; i < to; i++) x[i] = sampi_token_at(row->runs, i).logit;
     if (draws) sampi_scale_for_drawer(row, x, to);
     sampi_use()->weights(x, to, max, w, NULL);
     for (uint32_t i = 0; i < to; i++) {
-        const samp_token first = sampi_entry_token(row->runs, sampi_parcel_entry(row->runs, i)).id;
+        const samp_token first = sampi_token_at(row->runs, i).id;
         uint64_t n = sampi_run_count(sampi_parcel_entry(row->runs, i));
         if (i >= last && n > keep) n = keep;
         if (i >= last) keep -= n;
@@ -388,15 +381,15 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     const uint64_t *weight = row->shard->work.w;
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < p->n; i++) {
-        row->shard->work.x[i] = sampi_entry_token(p, sampi_parcel_entry(p, i)).logit;
+        row->shard->work.x[i] = sampi_token_at(p, i).logit;
         tokens += sampi_run_count(sampi_parcel_entry(p, i));
     }
     if (p->n) sampi_use()->weights(row->shard->work.x, p->n, row->max, row->shard->work.w, NULL);
     *all = tokens == end->population;
     for (uint32_t i = 0, to; i < p->n; i = to) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         uint64_t count = 0;
-        for (to = i; to < p->n && sampi_entry_token(p, sampi_parcel_entry(p, to)).logit == d.logit; to++)
+        for (to = i; to < p->n && sampi_token_at(p, to).logit == d.logit; to++)
             count += sampi_run_count(sampi_parcel_entry(p, to));
         if (to == p->n && !*all) break; /* there may be more of it */
         uint64_t w = weight[i], takes = sampi_end_takes(end, w, count);
@@ -517,9 +510,7 @@ static int sampi_end_first(sampi_shard_row *row)
     int status = sampi_end_narrow(row);
     if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
-    row->ask = 0;
-    sampi_ask_list(row, room);
-    return status;
+    return sampi_ask_list(row, room);
 }
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).

@@ -55,21 +55,21 @@ static bool sampi_lacks_first(sampi_shard_row *row)
     return true;
 }
 
-/* Ask for the list up to the n-th, with what is asked. */
-static void sampi_ask_list(sampi_shard_row *row, size_t n)
+/* Ask for the list up to the n-th. */
+static int sampi_ask_list(sampi_shard_row *row, size_t n)
 {
     if (n > row->room) n = row->room;
     row->has &= ~(unsigned)SAMPI_ASK_LIST;
-    row->ask |= SAMPI_ASK_LIST;
+    row->ask = SAMPI_ASK_LIST;
     row->n_asked = n > row->n_list ? n - row->n_list : 0;
+    return SAMPI_STEP_WAITS;
 }
 
 /* Ask for more of the list. */
 static int sampi_ask_more(sampi_shard_row *row)
 {
-    row->ask = 0;
-    sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
-    return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
+    int status = sampi_ask_list(row, row->n_list + SAMPI_SHARD_CHUNK);
+    return row->n_asked ? status : (int)SAMP_E_FORMAT;
 }
 
 /* All tokens are listed, for the steps over the array: right for every sampler. */
@@ -134,9 +134,6 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
     }
     return 0;
 }
-
-/* A cut by a floor on logits has been made: what is listed is, but not all about it. */
-static void sampi_forget_sums(sampi_shard_row *row) { row->has &= SAMPI_ASK_TOP; }
 
 /* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
 static int sampi_shard_scale(sampi_shard_row *row, float t)
@@ -206,6 +203,6 @@ static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
     for (size_t i = 0; i < row->row.n; i++)
         if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
     sampi_drop_masked(row);
-    sampi_forget_sums(row);
+    row->has &= SAMPI_ASK_TOP;
     return 0;
 }

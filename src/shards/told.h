@@ -9,7 +9,7 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
     uint64_t behind = sampi_wire_get(p->fields, 8);
     if (behind < p->n || behind > row->shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
         if ((size_t)d.id >= row->shard->n_vocab) return false;
         if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
@@ -30,24 +30,20 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. */
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is looked
+   for they are of what it keeps for sure. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
-    if (row->seeks) {
-        row->kept.n = (size_t)sampi_wire_get(p->fields, 8);
-        row->kept.z = sampi_wire_get(p->fields + 8, 8);
-        row->kept.s = sampi_wire_get(p->fields + 16, 8);
-        row->squares_kept = sampi_wire_get(p->fields + 24, 8);
-        row->has_kept = true;
-        return true;
-    }
-    row->sums.max = row->max;
-    row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
-    row->sums.z = sampi_wire_get(p->fields + 8, 8);
-    row->sums.s = sampi_wire_get(p->fields + 16, 8);
-    row->sums_of_squares = sampi_wire_get(p->fields + 24, 8);
+    sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
+    sums->n = (size_t)sampi_wire_get(p->fields, 8);
+    sums->z = sampi_wire_get(p->fields + 8, 8);
+    sums->s = sampi_wire_get(p->fields + 16, 8);
+    *(row->seeks ? &row->squares_kept : &row->sums_of_squares) = sampi_wire_get(p->fields + 24, 8);
+    row->has_kept = row->seeks;
+    if (row->seeks) return true;
+    sums->max = row->max;
     row->has |= SAMPI_ASK_SUMS;
-    return row->sums.n >= 1 && row->sums.n <= row->shard->n_vocab && row->sums.z >= SAMPI_ONE;
+    return sums->n >= 1 && sums->n <= row->shard->n_vocab && sums->z >= SAMPI_ONE;
 }
 
 /* RUNS, NEAR: in order, and none above the maximum. */
@@ -55,7 +51,7 @@ static bool sampi_entries_fit(const sampi_shard_row *row, const sampi_parcel *p)
 {
     samp_token_data last = { -1, INFINITY, 0.0f };
     for (uint32_t i = 0; i < p->n; i++) {
-        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        samp_token_data d = sampi_token_at(p, i);
         if ((size_t)d.id >= row->shard->n_vocab || d.logit > row->max) return false;
         if (i > 0 && !sampi_before(&row->end.order, &last, &d)) return false;
         last = d;
