@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7719 samplers/temperature.h          17193 grammar/head.h
-     263 api/config.h                     7882 samplers/smoothing.h            17228 grammar/tree.h
-     294 api/types.h                      7964 samplers/softmax.h              18030 grammar/finishing.h
-     543 api/missing.h                    7996 samplers/drafted.h              18327 grammar/reading.h
-     557 api/sample.h                     8021 samplers/greedy.h               18412 grammar/gbnf.h
-     646 api/chains.h                     8062 samplers/choose.h               18704 grammar/regex.h
-     898 api/samplers.h                   8125 samplers/ratio.h                19101 grammar/derivatives.h
-    1153 api/gumbel.h                     8192 samplers/draw.h                 19678 grammar/vocabulary.h
-    1176 api/operator.h                   8277 samplers/dist.h                 20146 grammar/triggers.h
-    1226 api/kv.h                         8307 samplers/gumbel.h               20471 grammar/matcher.h
-    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20648 grammar/states.h
-    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20803 grammar/items.h
-    1466 api/grammar.h                    8776 samplers/custom.h               20929 grammar/masks.h
-    1630 api/shards.h                     8836 config/describe.h               21124 grammar/runs.h
-    1728 api/peers.h                      9017 config/from_params.h            21297 grammar/entries.h
-    1797 api/drafts.h                     9082 config/orders.h                 21668 grammar/accepting.h
-    1896 api/constraints.h                9314 config/numbers.h                22004 grammar/waiting.h
-    2067 api/parts.h                      9452 config/set.h                    22130 grammar/history.h
-    2105 base/switches.h                  9606 config/tell.h                   22256 grammar/room.h
-    2359 base/random.h                    9739 config/settings.h               22557 grammar/sampler.h
-    2382 base/mt19937.h                   9851 life/rollback.h                 22819 grammar/hooks.h
-    2456 base/exact.h                    10107 life/chain.h                    22943 schema/head.h
-    2668 base/bits128.h                  10387 life/members.h                  23117 schema/errors.h
-    2747 base/elements.h                 10502 life/update.h                   23230 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10699 life/copy.h                     23264 schema/references.h
-    2924 kernels/contract.h              10867 rows/row.h                      23536 schema/strings.h
-    3044 kernels/scalar.h                11145 rows/reserve.h                  23598 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11215 rows/pieces.h                   23871 schema/sets.h
-    3251 kernels/sets.h                  11330 rows/thresholds.h               24069 schema/formats.h
-    3300 kernels/vectors.h               11436 rows/compact.h                  24266 schema/scalars.h
-    3418 kernels/avx512.h                11618 rows/sums.h                     24565 schema/goals.h
-    3502 kernels/avx2.h                  11766 rows/changes.h                  24786 schema/alternatives.h
-    3564 kernels/sse2.h                  11847 rows/cuts.h                     25264 schema/objects.h
-    3581 kernels/neon.h                  12276 rows/typical.h                  25777 schema/arrays.h
-    3603 kernels/wasm.h                  12588 rows/tail_free.h                26031 schema/whole.h
-    3619 kernels/generic.h               12661 rows/selecting.h                26204 grammar/grammars.h
-    3639 kernels/shared.h                12792 rows/mirostat.h                 26266 peers/tables.h
-    3763 kernels/passes.h                12873 rows/plan.h                     26573 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12921 rows/logprobs.h                 26985 peers/llama_server.h
-    4420 kernels/check.h                 13007 rows/step.h                     27054 peers/fields.h
-    4444 kernels/dispatch.h              13024 rows/llama_cpp/sums.h           27215 peers/requests.h
-    4644 core/array.h                    13335 rows/llama_cpp/samplers.h       27339 shards/head.h
-    4974 core/table.h                    13798 rows/llama_cpp/step.h           27488 shards/bytes.h
-    5153 core/windows.h                  13827 run/apply.h                     27586 shards/merging.h
-    5245 constraints/record.h            13910 run/writing.h                   27876 shards/row.h
-    5282 rows/work.h                     14034 run/arrays.h                    28034 shards/answers.h
-    5308 life/past.h                     14136 run/arrays_llama_cpp.h          28591 shards/logprobs.h
-    5368 core/record.h                   14334 run/walk.h                      28737 shards/told.h
-    5483 core/fields.h                   14437 run/finish.h                    28891 shards/steps.h
-    5564 core/owners.h                   14477 run/draw_llama_cpp.h            29101 shards/prefix.h
-    5612 core/mt19937.h                  14551 run/draw.h                      29647 shards/cuts.h
-    5669 core/no_mt19937.h               14626 run/sample.h                    29858 shards/draws.h
-    5702 core/making.h                   14742 run/verify.h                    30014 shards/way.h
-    5835 core/streams.h                  14832 run/batch.h                     30128 shards/memory.h
-    5873 life/state_fields.h             14984 life/state.h                    30212 shards/batch.h
-    5973 samplers/llama_cpp.h            15156 operator/weights.h              30620 drafts/head.h
-    6061 samplers/logit_bias.h           15244 operator/search.h               30668 drafts/block.h
-    6162 samplers/patch.h                15383 operator/run.h                  30858 drafts/tree.h
-    6212 samplers/penalties.h            15552 kv/cells.h                      30992 drafts/relaxed.h
-    6362 samplers/dry.h                  15589 kv/making.h                     31075 constraints/automaton.h
-    6819 samplers/cut.h                  15815 kv/slot.h                       31165 constraints/making.h
-    6842 samplers/top_n_sigma.h          15954 kv/sequences.h                  31381 constraints/sampler.h
-    6943 samplers/top_k.h                16089 kv/data.h                       31474 constraints/constructors.h
-    6999 samplers/tail_free.h            16213 kv/update.h                     31740 constraints/accepting.h
-    7122 samplers/typical.h              16339 kv/state.h                      31982 constraints/drawing.h
-    7196 samplers/top_p.h                16551 llama_cpp/functions.h           32168 constraints/told.h
-    7238 samplers/min_p.h                16621 llama_cpp/object.h              32229 constraints/kind.h
-    7279 samplers/by_sums.h              16675 llama_cpp/vocabulary.h          32273 constraints/top_p_decay.h
-    7413 samplers/top_h.h                16752 text/reading.h                  32357 constraints/accessors.h
-    7466 samplers/min_k.h                16862 text/strings.h                  32396 core/kinds.h
-    7522 samplers/xtc.h                  16962 text/values.h                   32439 base/restore.h
-    7604 samplers/infill.h               17117 text/documents.h                32453 api/license.h
+       2 api/opening.h                    7719 samplers/temperature.h          17227 grammar/head.h
+     263 api/config.h                     7882 samplers/smoothing.h            17262 grammar/tree.h
+     294 api/types.h                      7964 samplers/softmax.h              18064 grammar/finishing.h
+     543 api/missing.h                    7996 samplers/drafted.h              18361 grammar/reading.h
+     557 api/sample.h                     8021 samplers/greedy.h               18446 grammar/gbnf.h
+     646 api/chains.h                     8062 samplers/choose.h               18738 grammar/regex.h
+     898 api/samplers.h                   8125 samplers/ratio.h                19135 grammar/derivatives.h
+    1153 api/gumbel.h                     8192 samplers/draw.h                 19712 grammar/vocabulary.h
+    1176 api/operator.h                   8277 samplers/dist.h                 20180 grammar/triggers.h
+    1226 api/kv.h                         8307 samplers/gumbel.h               20505 grammar/matcher.h
+    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20682 grammar/states.h
+    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20837 grammar/items.h
+    1466 api/grammar.h                    8776 samplers/custom.h               20963 grammar/masks.h
+    1630 api/shards.h                     8836 config/describe.h               21158 grammar/runs.h
+    1728 api/peers.h                      9017 config/from_params.h            21331 grammar/entries.h
+    1797 api/drafts.h                     9082 config/orders.h                 21702 grammar/accepting.h
+    1896 api/constraints.h                9314 config/numbers.h                22038 grammar/waiting.h
+    2067 api/parts.h                      9452 config/set.h                    22164 grammar/history.h
+    2105 base/switches.h                  9606 config/tell.h                   22290 grammar/room.h
+    2359 base/random.h                    9739 config/settings.h               22591 grammar/sampler.h
+    2382 base/mt19937.h                   9851 life/rollback.h                 22853 grammar/hooks.h
+    2456 base/exact.h                    10107 life/chain.h                    22977 schema/head.h
+    2668 base/bits128.h                  10387 life/members.h                  23151 schema/errors.h
+    2747 base/elements.h                 10502 life/update.h                   23264 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10699 life/copy.h                     23298 schema/references.h
+    2924 kernels/contract.h              10867 rows/row.h                      23570 schema/strings.h
+    3044 kernels/scalar.h                11173 rows/reserve.h                  23632 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11243 rows/pieces.h                   23905 schema/sets.h
+    3251 kernels/sets.h                  11358 rows/thresholds.h               24103 schema/formats.h
+    3300 kernels/vectors.h               11464 rows/compact.h                  24300 schema/scalars.h
+    3418 kernels/avx512.h                11646 rows/sums.h                     24599 schema/goals.h
+    3502 kernels/avx2.h                  11794 rows/changes.h                  24820 schema/alternatives.h
+    3564 kernels/sse2.h                  11875 rows/cuts.h                     25298 schema/objects.h
+    3581 kernels/neon.h                  12304 rows/typical.h                  25811 schema/arrays.h
+    3603 kernels/wasm.h                  12616 rows/tail_free.h                26065 schema/whole.h
+    3619 kernels/generic.h               12689 rows/selecting.h                26238 grammar/grammars.h
+    3639 kernels/shared.h                12820 rows/mirostat.h                 26300 peers/tables.h
+    3763 kernels/passes.h                12901 rows/plan.h                     26607 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12949 rows/logprobs.h                 27019 peers/llama_server.h
+    4420 kernels/check.h                 13035 rows/step.h                     27088 peers/fields.h
+    4444 kernels/dispatch.h              13052 rows/llama_cpp/sums.h           27249 peers/requests.h
+    4644 core/array.h                    13366 rows/llama_cpp/samplers.h       27373 shards/head.h
+    4974 core/table.h                    13831 rows/llama_cpp/step.h           27522 shards/bytes.h
+    5153 core/windows.h                  13861 run/apply.h                     27620 shards/merging.h
+    5245 constraints/record.h            13944 run/writing.h                   27910 shards/row.h
+    5282 rows/work.h                     14068 run/arrays.h                    28068 shards/answers.h
+    5308 life/past.h                     14170 run/arrays_llama_cpp.h          28625 shards/logprobs.h
+    5368 core/record.h                   14368 run/walk.h                      28771 shards/told.h
+    5483 core/fields.h                   14471 run/finish.h                    28925 shards/steps.h
+    5564 core/owners.h                   14511 run/draw_llama_cpp.h            29135 shards/prefix.h
+    5612 core/mt19937.h                  14585 run/draw.h                      29681 shards/cuts.h
+    5669 core/no_mt19937.h               14660 run/sample.h                    29892 shards/draws.h
+    5702 core/making.h                   14776 run/verify.h                    30048 shards/way.h
+    5835 core/streams.h                  14866 run/batch.h                     30162 shards/memory.h
+    5873 life/state_fields.h             15018 life/state.h                    30246 shards/batch.h
+    5973 samplers/llama_cpp.h            15190 operator/weights.h              30654 drafts/head.h
+    6061 samplers/logit_bias.h           15278 operator/search.h               30702 drafts/block.h
+    6162 samplers/patch.h                15417 operator/run.h                  30892 drafts/tree.h
+    6212 samplers/penalties.h            15586 kv/cells.h                      31026 drafts/relaxed.h
+    6362 samplers/dry.h                  15623 kv/making.h                     31109 constraints/automaton.h
+    6819 samplers/cut.h                  15849 kv/slot.h                       31199 constraints/making.h
+    6842 samplers/top_n_sigma.h          15988 kv/sequences.h                  31415 constraints/sampler.h
+    6943 samplers/top_k.h                16123 kv/data.h                       31508 constraints/constructors.h
+    6999 samplers/tail_free.h            16247 kv/update.h                     31774 constraints/accepting.h
+    7122 samplers/typical.h              16373 kv/state.h                      32016 constraints/drawing.h
+    7196 samplers/top_p.h                16585 llama_cpp/functions.h           32202 constraints/told.h
+    7238 samplers/min_p.h                16655 llama_cpp/object.h              32263 constraints/kind.h
+    7279 samplers/by_sums.h              16709 llama_cpp/vocabulary.h          32307 constraints/top_p_decay.h
+    7413 samplers/top_h.h                16786 text/reading.h                  32391 constraints/accessors.h
+    7466 samplers/min_k.h                16896 text/strings.h                  32430 core/kinds.h
+    7522 samplers/xtc.h                  16996 text/values.h                   32473 base/restore.h
+    7604 samplers/infill.h               17151 text/documents.h                32487 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -10887,9 +10887,30 @@ SAMP_API SAMPI_COLD void samp_perf_reset(samp_sampler *s)
                - other logits, in place                                                         sampi_set_element
      array     samp_token_data [n], for the samplers above                                      sampi_row_array
 
-   sampi_gather_first, sampi_keep_first and sampi_compact are ways to call sampi_gather. Gathering leaves the dense row
-   untouched, so a sampler may try on a copy of the record ("head", "best", "before") and go back to the row itself if
-   that was not enough. From a compact row there is no way back.
+   Gathering leaves the dense row untouched, so a sampler may try on a copy of the record ("head", "best", "before") and
+   go back to the row itself if that was not enough. From a compact row there is no way back.
+
+   SHAPES. No other mix of the record's members is legal. (x is elsewhere only in rows that a function makes for itself,
+   in slices, and behind adaptive_p, whose logits only a view looks at then.)
+
+     shape          id     x                           r     floor   n_change   is_own   array
+     dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
+     dense, own     NULL   work->own                   any   any     any        yes      either
+     view           NULL   work->own, or NULL          any   any     any        no       the array
+     compact        set    work->x                     1     none    0          no       either, as before
+
+   What a function expects, and what it leaves; in llama.cpp's arithmetic rows are never left compact (but copies are):
+
+     sampi_open_row, sampi_open_view                -> dense, r = 1; a view
+     sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
+     sampi_begin_patch      no floor                -> compact, or dense with r = 1 and room for the changes
+     sampi_set_element      sampi_has_room          -> the same; top holds again behind sampi_end_changes
+     sampi_scale_row        any                     -> dense with r, or compact
+     sampi_raise_floor      dense                   -> dense with a floor, or compact
+     sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
+     sampi_cut, _cut_at     compact                 -> compact
+     sampi_range_of         any                     -> dense and long, or compact
+     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
 
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
@@ -10928,6 +10949,17 @@ typedef struct sampi_job {
     bool accept;
 } sampi_job;
 
+#ifndef SAMP_NO_MT19937
+/* What a row has besides in llama.cpp's arithmetic; all zero in the other one. */
+typedef struct sampi_row_llama {
+    bool divided;  /* the logits are x / r */
+    bool by_order; /* dense, but the array would be in order; masked elements have been dropped from it */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
+    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    samp_token_data_array cur; /* the candidates, once the row has become an array */
+} sampi_row_llama;
+#endif
+
 struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
@@ -10939,25 +10971,21 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
-    float r;            /* 1 in a compact row */
-    bool is_own;        /* dense, and x are the workspace's logits: changed in place */
-    float top;          /* the maximum of x, changes aside */
-    float floor;        /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;    /* dense only: elements of x that have another value, by id */
-    samp_token token;   /* what the last sampler selected */
-#ifndef SAMP_NO_MT19937 /* in llama.cpp's arithmetic: */
-    bool divided;       /* the logits are x / r */
-    bool by_order;      /* dense, but the array would be in order; masked elements have been dropped from it */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* of an array: p is work->logits over this; 0: as it was */
-    samp_token_data_array cur; /* the candidates, once the row has become an array */
+    float r;          /* 1 in a compact row */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
+    float top;        /* the maximum of x, changes aside */
+    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;  /* dense only: elements of x that have another value, by id */
+    samp_token token; /* what the last sampler selected */
+#ifndef SAMP_NO_MT19937
+    sampi_row_llama llama;
 #endif
 };
 
 #ifndef SAMP_NO_MT19937
-static bool sampi_is_divided(const sampi_row *row) { return row->divided; }
-static bool sampi_is_llama_row(const sampi_row *row) { return row->expf != NULL; }
-static double sampi_sum_for_p(const sampi_row *row) { return row->sum; }
+static bool sampi_is_divided(const sampi_row *row) { return row->llama.divided; }
+static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf != NULL; }
+static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
@@ -11065,7 +11093,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n = n;
     row->r = 1.0f;
 #ifndef SAMP_NO_MT19937
-    row->divided = false;
+    row->llama.divided = false;
 #endif
     row->is_own = false;
     row->floor = -FLT_MAX;
@@ -13025,7 +13053,7 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
 /* ---- in llama.cpp's arithmetic ----
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
    stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
-   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   is done with the row once row->llama.cur or row->token is there. Float sums over the whole row are those of its order
    to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
    of doubles are known to their rounding: what is the same at both ends of that is decided.
 
@@ -13117,7 +13145,10 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
 }
 
 /* work: whose kernels are asked, once for all rows. */
-static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work) { row->expf = sampi_expf_of(work, row->k); }
+static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
+{
+    row->llama.expf = sampi_expf_of(work, row->k);
+}
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
@@ -13143,12 +13174,12 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
-    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
-    if (in_order) sampi_sort_all(&row->cur);
+    row->llama.cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->llama.cur);
     return SAMP_OK;
 }
 
-/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+/* The first `want` and maybe some more, in order, or all: to row->llama.cur, the row itself stays. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -13169,12 +13200,12 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before that */
     sampi_row all = *row;
-    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (is_scaled) all.llama.divided = false, all.r = 1.0f;
     if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
     sampi_end_row(row, &all, in_order);
-    if (is_scaled) sampi_llama_scale(&row->cur, t);
+    if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
 
 /* Has a row no masked tokens? */
@@ -13198,7 +13229,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it); sum += *tile++)
-        *tile = row->expf(it.x, it.n, part->divided ? part->r : 1.0f, max, e + it.at);
+        *tile = row->llama.expf(it.x, it.n, part->llama.divided ? part->r : 1.0f, max, e + it.at);
     return sum;
 }
 
@@ -13206,7 +13237,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
                                          float *e)
 {
-    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
+    (void)part->llama.expf(x, n, part->llama.divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
         if (x[i] > c->most)
             e[i] = 0.0f;
@@ -13227,7 +13258,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it);) {
         double m = 0.0, w = 0.0;
-        bool sure = from > 1e-3f && !part->divided && k->climb(it.x, it.n, c, from, &m) == 0;
+        bool sure = from > 1e-3f && !part->llama.divided && k->climb(it.x, it.n, c, from, &m) == 0;
         if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
@@ -13298,11 +13329,11 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is that of these. */
+/* The float sum of terms of a part by descending logits. `head`: that of row->llama.cur, which are the first. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
-    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    c.most = sampi_next_down(row->llama.cur.data[row->llama.cur.size - 1].logit);
     if (sampi_llama_climb(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
@@ -13314,35 +13345,35 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
-    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    for (size_t i = 0; i < row->llama.cur.size; i++) head += expf(row->llama.cur.data[i].logit - sums->max);
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* The head of a row without masked tokens, not divided, in row->cur, and the sums over all of it. */
+/* The head of a row without masked tokens, not divided, in row->llama.cur, and the sums over all of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || row->divided || !sampi_is_full(row)) return false;
+    if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
     sampi_llama_head(row, 512);
-    if (row->cur.size > row->n / 4) return false;
-    sums->max = row->cur.data[0].logit;
+    if (row->llama.cur.size > row->n / 4) return false;
+    sums->max = row->llama.cur.data[0].logit;
     sampi_llama_total(row, row, sums);
     return true;
 }
 
 /* ---- src/rows/llama_cpp/samplers.h ---- */
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
-   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->cur, the candidates kept in
+   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->llama.cur, the candidates kept in
    llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
-    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
-        row->by_order = true;
+    if ((size_t)s->u.top_k.k >= row->n && !row->llama.divided && sampi_is_full(row)) {
+        row->llama.by_order = true;
         return SAMP_OK;
     }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
@@ -13353,7 +13384,7 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->llama.by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -13362,13 +13393,13 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    if (!row->by_order)
+    if (!row->llama.by_order)
         (void)sampi_llama_climb(row, &c, true, &sums.sum);
     else if (!sampi_llama_sorted_sums(row, &sums))
         return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
-        samp_token_data_array *cur = &row->cur;
+        samp_token_data_array *cur = &row->llama.cur;
         size_t size = cur->size;
         if (size < want && size < row->n) return SAMPI_DECLINED;
         for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
@@ -13426,7 +13457,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
     int32_t id[SAMPI_TILE + 16];
     sampi_pieces it;
-    if (row->divided) return SAMPI_DECLINED;
+    if (row->llama.divided) return SAMPI_DECLINED;
     if (row->n < 2) return SAMP_OK;
     for (int pass = 0; pass < 2; pass++) {
         for (sampi_start(&it, row); sampi_next_tile(&it);) {
@@ -13453,39 +13484,39 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
     if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    const samp_token_data *d = row->cur.data;
+    const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
-    while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
-    if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    while (above < row->llama.cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
+    if (above == row->llama.cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
         sampi_set_element(row, (size_t)d[i].id, -INFINITY);
-    row->by_order = true;
-    row->cur.data = NULL;
+    row->llama.by_order = true;
+    row->llama.cur.data = NULL;
     return sampi_end_changes(row, true);
 }
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
-   in order is looked at from its head on: i of row->cur. */
+   in order is looked at from its head on: i of row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
     const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
-    if (!row->by_order) {
+    if (!row->llama.by_order) {
         while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
         for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
     } else {
         sampi_row sorted = *row;
         float max = sampi_row_max(row);
-        sorted.divided = false;
+        sorted.llama.divided = false;
         sorted.r = 1.0f;
         sampi_llama_head(&sorted, 1024);
-        if (sorted.cur.size > row->n / 4) return false;
-        row->cur = sorted.cur;
-        if (row->divided) sampi_llama_scale(&row->cur, row->r);
-        for (; at < row->cur.size && run < want; at++)
-            before = run, run += (double)expf(row->cur.data[at].logit - max);
+        if (sorted.llama.cur.size > row->n / 4) return false;
+        row->llama.cur = sorted.llama.cur;
+        if (row->llama.divided) sampi_llama_scale(&row->llama.cur, row->r);
+        for (; at < row->llama.cur.size && run < want; at++)
+            before = run, run += (double)expf(row->llama.cur.data[at].logit - max);
     }
     *i = at - 1;
     return at > 0 && before < want - off && run >= want + off;
@@ -13497,10 +13528,10 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
 static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
-    float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
+    float r = row->llama.divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
     size_t t = 0, at = 0;
     sampi_pieces it;
-    if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
+    if (row->llama.by_order || !(fabsf(max) < 1000.0f)) return false;
     for (sampi_start(&it, row); sampi_next_tile(&it); t++) {
         row->k->sweep(it.x, it.n, r, max, &tile[t], &d);
         z += tile[t];
@@ -13509,7 +13540,7 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
     double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
     for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
     sampi_tile_at(&it, t * SAMPI_TILE);
-    (void)row->expf(it.x, it.n, row->divided ? row->r : 1.0f, max, e);
+    (void)row->llama.expf(it.x, it.n, row->llama.divided ? row->r : 1.0f, max, e);
     for (; at < it.n && run < want; at++) before = run, run += (double)e[at];
     *i = t * SAMPI_TILE + at - 1;
     return at > 0 && before < want - off && run >= want + off;
@@ -13517,7 +13548,7 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
 
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
-    bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
+    bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
     size_t i;
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
@@ -13529,26 +13560,26 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     }
     double sum = sampi_llama_exps(row, row, max);
     if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
-        row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
+        row->token = row->llama.by_order ? row->llama.cur.data[i].id : sampi_id_at(row, i);
     } else {
         row->perf->n_exact++;
-        sampi_llama_array(row, row->by_order);
-        sampi_llama_choose(&row->cur, u);
-        row->token = row->cur.data[row->cur.selected].id;
+        sampi_llama_array(row, row->llama.by_order);
+        sampi_llama_choose(&row->llama.cur, u);
+        row->token = row->llama.cur.data[row->llama.cur.selected].id;
     }
-    row->cur.data = NULL;
+    row->llama.cur.data = NULL;
     return SAMP_OK;
 }
 
 /* dist, the last of a chain, over an array: p stays as it is. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     sampi_row all = *row;
     size_t i;
     for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
     sampi_set_tokens(&all, row->work->x, NULL, cur->size);
-    all.by_order = false;
+    all.llama.by_order = false;
     (void)sampi_scan(&all);
     bool found = sampi_llama_guess(&all, all.top, u, &i);
     if (!found) {
@@ -13561,18 +13592,18 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order. */
+/* The entropy of a row whose head is in row->llama.cur, with p, and in order. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
-    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
 /* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
@@ -13604,7 +13635,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t size = cur->size;
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
@@ -13642,20 +13673,21 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
-    if (row->divided) return SAMPI_DECLINED;
+    if (row->llama.divided) return SAMPI_DECLINED;
     if (s->u.temp.delta > 0.0f) {
         sampi_llama_sums sums;
         if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-        for (size_t i = 0; i < row->cur.size; i++) row->cur.data[i].p = sampi_llama_p(&sums, row->cur.data[i].logit);
+        for (size_t i = 0; i < row->llama.cur.size; i++)
+            row->llama.cur.data[i].p = sampi_llama_p(&sums, row->llama.cur.data[i].logit);
         t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
-        row->cur.data = NULL;
+        row->llama.cur.data = NULL;
         if (!(t > 0.0f)) return SAMPI_DECLINED;
-        row->by_order = true;
+        row->llama.by_order = true;
     } else if (!(t > 0.0f)) {
-        return row->by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
     }
     row->r = t;
-    row->divided = true;
+    row->llama.divided = true;
     return SAMP_OK;
 }
 
@@ -13702,7 +13734,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float l = sampi_logit_of(row, sampi_present(row, i));
     if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
-    row->sum = (double)sum;
+    row->llama.sum = (double)sum;
     if (adapts) {
         s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
@@ -13718,27 +13750,27 @@ static bool sampi_llama_reaches(const void *what, float l)
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
+/* The draw of sampi_llama_discrete from the part of a row that is kept; row->llama.cur are the first of it, sums its
    sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
    to `off`. Then mu moves. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
     double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0;
-    samp_token_data *d = row->cur.data;
+    samp_token_data *d = row->llama.cur.data;
     size_t i = 0;
-    for (size_t j = 0; j < row->cur.size; j++) {
+    for (size_t j = 0; j < row->llama.cur.size; j++) {
         d[j].p = sampi_llama_p(sums, d[j].logit);
         head += (double)d[j].p;
         head_e += (double)expf(d[j].logit - sums->max);
     }
     double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
     double off = fabs(rest) * (1.0 / (1 << 23)) + 1e-15 * (double)row->n + doubt / (double)sums->sum;
-    for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
+    for (; i < row->llama.cur.size && run < want; i++) before = run, run += (double)d[i].p;
     if (i == 0 || !(before < want - off && run >= want + off)) return false;
     row->token = d[i - 1].id;
     sampi_llama_follow(s, d[i - 1].p);
-    row->cur.data = NULL;
+    row->llama.cur.data = NULL;
     return true;
 }
 
@@ -13763,17 +13795,18 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     sampi_llama_sums sums;
     if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
-    if (keep < row->cur.size) {
-        row->cur.size = keep;
-        (void)sampi_llama_mirostat_select(s, &row->cur);
-        row->token = row->cur.data[row->cur.selected].id;
-        if (!row->array) row->cur.data = NULL;
+    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->llama.cur, &sums);
+    if (keep < row->llama.cur.size) {
+        row->llama.cur.size = keep;
+        (void)sampi_llama_mirostat_select(s, &row->llama.cur);
+        row->token = row->llama.cur.data[row->llama.cur.selected].id;
+        if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     const void *of[2] = { s, &sums };
-    float floor = v1 ? 0.0f : sampi_least(sampi_llama_reaches, of, row->cur.data[row->cur.size - 1].logit);
+    float floor = v1 ? 0.0f
+                     : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
     if (!v1) keep = sampi_row_count(row, floor, INFINITY);
     double u = sampi_mt_double(sampi_mt_of(s));
     for (int is_exact = 0; is_exact < 2; is_exact++) {
@@ -13787,7 +13820,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);
-            if (row->cur.size > part.n) return SAMPI_DECLINED;
+            if (row->llama.cur.size > part.n) return SAMPI_DECLINED;
             if (!is_exact) sampi_llama_total(row, &part, &sums);
         }
         if (sampi_llama_mirostat_draw(row, s, &sums, u, total, doubt)) return SAMP_OK;
@@ -13808,9 +13841,10 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
     bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
-    if (row->by_order && (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->divided && member->kind != SAMPI_DIST)))
+    if (row->llama.by_order &&
+        (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->llama.divided && member->kind != SAMPI_DIST)))
         return SAMPI_DECLINED;
-    if ((row->divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
+    if ((row->llama.divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
         sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
@@ -13821,7 +13855,7 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
 /* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
-    return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+    return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
 }
 #endif
 /* ---- src/run/apply.h ---- */
@@ -14202,11 +14236,11 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
     for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
         if (row->k->count(it.x, it.n, -FLT_MAX))
-            (void)row->expf(it.x, it.n, 1.0f, max, e + it.at);
+            (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
         else
             memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
-    row->sum = sampi_llama_sum_tiles(e, n, tile);
-    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+    row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
 /* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
@@ -14282,17 +14316,17 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
     samp_token_data_array *cur = view->cur;
-    for (size_t i = 0; i < row->cur.size; i++) {
-        samp_token_data *d = &row->cur.data[i];
+    for (size_t i = 0; i < row->llama.cur.size; i++) {
+        samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
         if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
-    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
-    cur->size = row->cur.size;
-    cur->sorted = row->cur.sorted;
-    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    memcpy(cur->data, row->llama.cur.data, row->llama.cur.size * sizeof *cur->data);
+    cur->size = row->llama.cur.size;
+    cur->sorted = row->llama.cur.sorted;
+    if (row->llama.cur.selected >= 0) cur->selected = row->llama.cur.selected;
     view->is_open = false;
 }
 
@@ -14322,9 +14356,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     }
     errno = before;
     if (status) return status;
-    view->sorts = row->by_order;
+    view->sorts = row->llama.by_order;
     view->ordinal.next[s->kind]++;
-    if (row->cur.data && view->is_open)
+    if (row->llama.cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);
@@ -14478,15 +14512,15 @@ static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler 
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
    chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
-   array in order (row->cur), one that is off may have to say that nothing is left, and one that declines takes its
-   random numbers back. */
+   array in order (row->llama.cur), one that is off may have to say that nothing is left, and one that declines takes
+   its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
+/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Long arrays are drawn from by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
@@ -14522,24 +14556,24 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
-    while (i < known && !row->cur.data && row->token < 0 && !status) {
+    while (i < known && !row->llama.cur.data && row->token < 0 && !status) {
         bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
         last = *row;
         if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
         if (!status) i++;
     }
-    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
+    if (status == SAMPI_DECLINED || (!status && !row->llama.cur.data && row->token < 0)) {
         bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
+        sampi_llama_array(row, row->llama.by_order || (sorts && plan->whole));
         by_steps = true;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
-    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
-        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    if (!plan->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !plan->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+        if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
-    if (!status && row->cur.data) {
+    if (!status && row->llama.cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
         if (job->logprobs) sampi_compact(&last);

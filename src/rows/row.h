@@ -20,9 +20,30 @@
                - other logits, in place                                                         sampi_set_element
      array     samp_token_data [n], for the samplers above                                      sampi_row_array
 
-   sampi_gather_first, sampi_keep_first and sampi_compact are ways to call sampi_gather. Gathering leaves the dense row
-   untouched, so a sampler may try on a copy of the record ("head", "best", "before") and go back to the row itself if
-   that was not enough. From a compact row there is no way back.
+   Gathering leaves the dense row untouched, so a sampler may try on a copy of the record ("head", "best", "before") and
+   go back to the row itself if that was not enough. From a compact row there is no way back.
+
+   SHAPES. No other mix of the record's members is legal. (x is elsewhere only in rows that a function makes for itself,
+   in slices, and behind adaptive_p, whose logits only a view looks at then.)
+
+     shape          id     x                           r     floor   n_change   is_own   array
+     dense          NULL   data, or NULL: see dtype    any   any     any        no       NULL
+     dense, own     NULL   work->own                   any   any     any        yes      either
+     view           NULL   work->own, or NULL          any   any     any        no       the array
+     compact        set    work->x                     1     none    0          no       either, as before
+
+   What a function expects, and what it leaves; in llama.cpp's arithmetic rows are never left compact (but copies are):
+
+     sampi_open_row, sampi_open_view                -> dense, r = 1; a view
+     sampi_flatten          dense                   -> dense, own, r = 1, no floor, no changes
+     sampi_begin_patch      no floor                -> compact, or dense with r = 1 and room for the changes
+     sampi_set_element      sampi_has_room          -> the same; top holds again behind sampi_end_changes
+     sampi_scale_row        any                     -> dense with r, or compact
+     sampi_raise_floor      dense                   -> dense with a floor, or compact
+     sampi_gather           any with such a token   -> compact; so do sampi_gather_first, _keep_first, _compact
+     sampi_cut, _cut_at     compact                 -> compact
+     sampi_range_of         any                     -> dense and long, or compact
+     sampi_next_piece, sampi_row_array: any, and the row stays; a fast function: any, but for the floor told below
 
    INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
      - no NaN, no +infinity, and at least one token is not masked;
@@ -61,6 +82,17 @@ typedef struct sampi_job {
     bool accept;
 } sampi_job;
 
+#ifndef SAMP_NO_MT19937
+/* What a row has besides in llama.cpp's arithmetic; all zero in the other one. */
+typedef struct sampi_row_llama {
+    bool divided;  /* the logits are x / r */
+    bool by_order; /* dense, but the array would be in order; masked elements have been dropped from it */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
+    double sum;                /* of an array: p is work->logits over this; 0: as it was */
+    samp_token_data_array cur; /* the candidates, once the row has become an array */
+} sampi_row_llama;
+#endif
+
 struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
@@ -72,25 +104,21 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
-    float r;            /* 1 in a compact row */
-    bool is_own;        /* dense, and x are the workspace's logits: changed in place */
-    float top;          /* the maximum of x, changes aside */
-    float floor;        /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    size_t n_change;    /* dense only: elements of x that have another value, by id */
-    samp_token token;   /* what the last sampler selected */
-#ifndef SAMP_NO_MT19937 /* in llama.cpp's arithmetic: */
-    bool divided;       /* the logits are x / r */
-    bool by_order;      /* dense, but the array would be in order; masked elements have been dropped from it */
-    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* a kernel, or libm's own; else NULL */
-    double sum;                /* of an array: p is work->logits over this; 0: as it was */
-    samp_token_data_array cur; /* the candidates, once the row has become an array */
+    float r;          /* 1 in a compact row */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
+    float top;        /* the maximum of x, changes aside */
+    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;  /* dense only: elements of x that have another value, by id */
+    samp_token token; /* what the last sampler selected */
+#ifndef SAMP_NO_MT19937
+    sampi_row_llama llama;
 #endif
 };
 
 #ifndef SAMP_NO_MT19937
-static bool sampi_is_divided(const sampi_row *row) { return row->divided; }
-static bool sampi_is_llama_row(const sampi_row *row) { return row->expf != NULL; }
-static double sampi_sum_for_p(const sampi_row *row) { return row->sum; }
+static bool sampi_is_divided(const sampi_row *row) { return row->llama.divided; }
+static bool sampi_is_llama_row(const sampi_row *row) { return row->llama.expf != NULL; }
+static double sampi_sum_for_p(const sampi_row *row) { return row->llama.sum; }
 #endif
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
@@ -198,7 +226,7 @@ static SAMPI_CALLED void sampi_set_tokens(sampi_row *row, const float *x, const 
     row->n = n;
     row->r = 1.0f;
 #ifndef SAMP_NO_MT19937
-    row->divided = false;
+    row->llama.divided = false;
 #endif
     row->is_own = false;
     row->floor = -FLT_MAX;

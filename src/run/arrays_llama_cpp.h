@@ -66,11 +66,11 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     if (!sampi_is_compact(row) && row->r != 1.0f) sampi_flatten(row); /* its logits are looked at twice */
     for (sampi_start(&it, row); sampi_next_candidates(view, &it);)
         if (row->k->count(it.x, it.n, -FLT_MAX))
-            (void)row->expf(it.x, it.n, 1.0f, max, e + it.at);
+            (void)row->llama.expf(it.x, it.n, 1.0f, max, e + it.at);
         else
             memset(e + it.at, 0, it.n * sizeof *e); /* all masked */
-    row->sum = sampi_llama_sum_tiles(e, n, tile);
-    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+    row->llama.sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->llama.sum);
 }
 
 /* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of doubles
@@ -146,17 +146,17 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
 {
     sampi_row *row = &view->row;
     samp_token_data_array *cur = view->cur;
-    for (size_t i = 0; i < row->cur.size; i++) {
-        samp_token_data *d = &row->cur.data[i];
+    for (size_t i = 0; i < row->llama.cur.size; i++) {
+        samp_token_data *d = &row->llama.cur.data[i];
         const samp_token_data *old = &cur->data[d->id];
         if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
         if (keeps_p) d->p = old->p;
         d->id = old->id;
     }
-    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
-    cur->size = row->cur.size;
-    cur->sorted = row->cur.sorted;
-    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    memcpy(cur->data, row->llama.cur.data, row->llama.cur.size * sizeof *cur->data);
+    cur->size = row->llama.cur.size;
+    cur->sorted = row->llama.cur.sorted;
+    if (row->llama.cur.selected >= 0) cur->selected = row->llama.cur.selected;
     view->is_open = false;
 }
 
@@ -186,9 +186,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     }
     errno = before;
     if (status) return status;
-    view->sorts = row->by_order;
+    view->sorts = row->llama.by_order;
     view->ordinal.next[s->kind]++;
-    if (row->cur.data && view->is_open)
+    if (row->llama.cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);

@@ -1,15 +1,15 @@
 /* ---- a draw in llama.cpp's arithmetic ----
    As run/draw.h under MT19937: members work on the row (rows/llama_cpp/step.h) up to the first that declines, and the
    chain goes on by steps over the array of what is left. It is a walk of its own: a member may leave the row as an
-   array in order (row->cur), one that is off may have to say that nothing is left, and one that declines takes its
-   random numbers back. */
+   array in order (row->llama.cur), one that is off may have to say that nothing is left, and one that declines takes
+   its random numbers back. */
 
-/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
+/* The rest of a draw in llama.cpp's arithmetic, over row->llama.cur. Long arrays are drawn from by kernels. */
 static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
                                          sampi_row *row, samp_token *token)
 {
     const sampi_ordinals ordinal = { { 0 }, false };
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
     if (status) return status;
     if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
@@ -45,24 +45,24 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
-    while (i < known && !row->cur.data && row->token < 0 && !status) {
+    while (i < known && !row->llama.cur.data && row->token < 0 && !status) {
         bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
         last = *row;
         if (!member[i]->off) status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
         if (!status) i++;
     }
-    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
+    if (status == SAMPI_DECLINED || (!status && !row->llama.cur.data && row->token < 0)) {
         bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
+        sampi_llama_array(row, row->llama.by_order || (sorts && plan->whole));
         by_steps = true;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
-    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
-    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
-        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    if (!plan->whole && (status || sampi_check(&row->llama.cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !plan->whole && j < row->llama.cur.size; j++) /* +0 here may be -0 there */
+        if (row->llama.cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     s->perf.n_steps += by_steps;
-    if (!status && row->cur.data) {
+    if (!status && row->llama.cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
         if (job->logprobs) sampi_compact(&last);

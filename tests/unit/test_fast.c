@@ -507,7 +507,7 @@ static bool sums_of_rows(void)
             isa_use(&isa, k);
             if (samp_reserve(greedy, n) || sampi_open_row(&row, &job)) good = false;
             if (!good) break;
-            row.expf = sampi_expf_scalar;
+            row.llama.expf = sampi_expf_scalar;
             sampi_climb c = { sorted[0], INFINITY, 1.0f, 0.0f, 0.0f };
             sampi_llama_sums sums = { sorted[0], 0.0f };
             float climbed = 0.0f;
@@ -515,8 +515,8 @@ static bool sums_of_rows(void)
             sampi_llama_head(&row, 512);
             sampi_llama_total(&row, &row, &sums);
             good = good && bits_of(sums.sum) == bits_of(sum);
-            for (size_t i = 0; i < row.cur.size; i++)
-                row.cur.data[i].p = expf(row.cur.data[i].logit - sums.max) / sum;
+            for (size_t i = 0; i < row.llama.cur.size; i++)
+                row.llama.cur.data[i].p = expf(row.llama.cur.data[i].logit - sums.max) / sum;
             float shares = sampi_llama_row_entropy(&row, &sums);
             good = good && bits_of(shares) == bits_of(entropy);
             climbed = 0.0f; /* and all of it by buckets */

@@ -1,13 +1,13 @@
 /* ---- llama.cpp's arithmetic on rows: the samplers ----
-   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->cur, the candidates kept in
+   What the table's rows name as fast_llama, on the sums of sums.h. Each leaves row->llama.cur, the candidates kept in
    llama.cpp's order, or the token, or declines where a sum known to its rounding only cannot decide. */
 
 /* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.top_k.ties) return SAMPI_DECLINED;
-    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
-        row->by_order = true;
+    if ((size_t)s->u.top_k.k >= row->n && !row->llama.divided && sampi_is_full(row)) {
+        row->llama.by_order = true;
         return SAMP_OK;
     }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
@@ -18,7 +18,7 @@ static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->llama.by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -27,13 +27,13 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    if (!row->by_order)
+    if (!row->llama.by_order)
         (void)sampi_llama_climb(row, &c, true, &sums.sum);
     else if (!sampi_llama_sorted_sums(row, &sums))
         return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
-        samp_token_data_array *cur = &row->cur;
+        samp_token_data_array *cur = &row->llama.cur;
         size_t size = cur->size;
         if (size < want && size < row->n) return SAMPI_DECLINED;
         for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
@@ -91,7 +91,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
     int32_t id[SAMPI_TILE + 16];
     sampi_pieces it;
-    if (row->divided) return SAMPI_DECLINED;
+    if (row->llama.divided) return SAMPI_DECLINED;
     if (row->n < 2) return SAMP_OK;
     for (int pass = 0; pass < 2; pass++) {
         for (sampi_start(&it, row); sampi_next_tile(&it);) {
@@ -118,39 +118,39 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
     if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    const samp_token_data *d = row->cur.data;
+    const samp_token_data *d = row->llama.cur.data;
     size_t above = 0;
-    while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
-    if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    while (above < row->llama.cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
+    if (above == row->llama.cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
         sampi_set_element(row, (size_t)d[i].id, -INFINITY);
-    row->by_order = true;
-    row->cur.data = NULL;
+    row->llama.by_order = true;
+    row->llama.cur.data = NULL;
     return sampi_end_changes(row, true);
 }
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
-   in order is looked at from its head on: i of row->cur. */
+   in order is looked at from its head on: i of row->llama.cur. */
 static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
     const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
-    if (!row->by_order) {
+    if (!row->llama.by_order) {
         while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
         for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
     } else {
         sampi_row sorted = *row;
         float max = sampi_row_max(row);
-        sorted.divided = false;
+        sorted.llama.divided = false;
         sorted.r = 1.0f;
         sampi_llama_head(&sorted, 1024);
-        if (sorted.cur.size > row->n / 4) return false;
-        row->cur = sorted.cur;
-        if (row->divided) sampi_llama_scale(&row->cur, row->r);
-        for (; at < row->cur.size && run < want; at++)
-            before = run, run += (double)expf(row->cur.data[at].logit - max);
+        if (sorted.llama.cur.size > row->n / 4) return false;
+        row->llama.cur = sorted.llama.cur;
+        if (row->llama.divided) sampi_llama_scale(&row->llama.cur, row->r);
+        for (; at < row->llama.cur.size && run < want; at++)
+            before = run, run += (double)expf(row->llama.cur.data[at].logit - max);
     }
     *i = at - 1;
     return at > 0 && before < want - off && run >= want + off;
@@ -162,10 +162,10 @@ static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, do
 static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
-    float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
+    float r = row->llama.divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
     size_t t = 0, at = 0;
     sampi_pieces it;
-    if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
+    if (row->llama.by_order || !(fabsf(max) < 1000.0f)) return false;
     for (sampi_start(&it, row); sampi_next_tile(&it); t++) {
         row->k->sweep(it.x, it.n, r, max, &tile[t], &d);
         z += tile[t];
@@ -174,7 +174,7 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
     double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
     for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
     sampi_tile_at(&it, t * SAMPI_TILE);
-    (void)row->expf(it.x, it.n, row->divided ? row->r : 1.0f, max, e);
+    (void)row->llama.expf(it.x, it.n, row->llama.divided ? row->r : 1.0f, max, e);
     for (; at < it.n && run < want; at++) before = run, run += (double)e[at];
     *i = t * SAMPI_TILE + at - 1;
     return at > 0 && before < want - off && run >= want + off;
@@ -182,7 +182,7 @@ static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, si
 
 static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
-    bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
+    bool first_is_masked = !row->llama.by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
     size_t i;
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
@@ -194,26 +194,26 @@ static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     }
     double sum = sampi_llama_exps(row, row, max);
     if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
-        row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
+        row->token = row->llama.by_order ? row->llama.cur.data[i].id : sampi_id_at(row, i);
     } else {
         row->perf->n_exact++;
-        sampi_llama_array(row, row->by_order);
-        sampi_llama_choose(&row->cur, u);
-        row->token = row->cur.data[row->cur.selected].id;
+        sampi_llama_array(row, row->llama.by_order);
+        sampi_llama_choose(&row->llama.cur, u);
+        row->token = row->llama.cur.data[row->llama.cur.selected].id;
     }
-    row->cur.data = NULL;
+    row->llama.cur.data = NULL;
     return SAMP_OK;
 }
 
 /* dist, the last of a chain, over an array: p stays as it is. */
 static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     sampi_row all = *row;
     size_t i;
     for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
     sampi_set_tokens(&all, row->work->x, NULL, cur->size);
-    all.by_order = false;
+    all.llama.by_order = false;
     (void)sampi_scan(&all);
     bool found = sampi_llama_guess(&all, all.top, u, &i);
     if (!found) {
@@ -226,18 +226,18 @@ static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
         sampi_llama_choose(cur, u);
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order. */
+/* The entropy of a row whose head is in row->llama.cur, with p, and in order. */
 static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
-    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->llama.cur));
 }
 
 /* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
 static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                 float entropy, float floor)
 {
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
@@ -269,7 +269,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
 static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
-    samp_token_data_array *cur = &row->cur;
+    samp_token_data_array *cur = &row->llama.cur;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t size = cur->size;
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
@@ -307,20 +307,21 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
-    if (row->divided) return SAMPI_DECLINED;
+    if (row->llama.divided) return SAMPI_DECLINED;
     if (s->u.temp.delta > 0.0f) {
         sampi_llama_sums sums;
         if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-        for (size_t i = 0; i < row->cur.size; i++) row->cur.data[i].p = sampi_llama_p(&sums, row->cur.data[i].logit);
+        for (size_t i = 0; i < row->llama.cur.size; i++)
+            row->llama.cur.data[i].p = sampi_llama_p(&sums, row->llama.cur.data[i].logit);
         t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
-        row->cur.data = NULL;
+        row->llama.cur.data = NULL;
         if (!(t > 0.0f)) return SAMPI_DECLINED;
-        row->by_order = true;
+        row->llama.by_order = true;
     } else if (!(t > 0.0f)) {
-        return row->by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+        return row->llama.by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
     }
     row->r = t;
-    row->divided = true;
+    row->llama.divided = true;
     return SAMP_OK;
 }
 
@@ -367,7 +368,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float l = sampi_logit_of(row, sampi_present(row, i));
     if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
-    row->sum = (double)sum;
+    row->llama.sum = (double)sum;
     if (adapts) {
         s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
@@ -383,27 +384,27 @@ static bool sampi_llama_reaches(const void *what, float l)
     return sampi_llama_is_within((const sampi_sampler *)of[0], (const sampi_llama_sums *)of[1], l);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
+/* The draw of sampi_llama_discrete from the part of a row that is kept; row->llama.cur are the first of it, sums its
    sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
    to `off`. Then mu moves. */
 static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
                                                  double u, double total, double doubt)
 {
     double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0;
-    samp_token_data *d = row->cur.data;
+    samp_token_data *d = row->llama.cur.data;
     size_t i = 0;
-    for (size_t j = 0; j < row->cur.size; j++) {
+    for (size_t j = 0; j < row->llama.cur.size; j++) {
         d[j].p = sampi_llama_p(sums, d[j].logit);
         head += (double)d[j].p;
         head_e += (double)expf(d[j].logit - sums->max);
     }
     double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
     double off = fabs(rest) * (1.0 / (1 << 23)) + 1e-15 * (double)row->n + doubt / (double)sums->sum;
-    for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
+    for (; i < row->llama.cur.size && run < want; i++) before = run, run += (double)d[i].p;
     if (i == 0 || !(before < want - off && run >= want + off)) return false;
     row->token = d[i - 1].id;
     sampi_llama_follow(s, d[i - 1].p);
-    row->cur.data = NULL;
+    row->llama.cur.data = NULL;
     return true;
 }
 
@@ -428,17 +429,18 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     sampi_llama_sums sums;
     if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
-    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
-    if (keep < row->cur.size) {
-        row->cur.size = keep;
-        (void)sampi_llama_mirostat_select(s, &row->cur);
-        row->token = row->cur.data[row->cur.selected].id;
-        if (!row->array) row->cur.data = NULL;
+    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->llama.cur, &sums);
+    if (keep < row->llama.cur.size) {
+        row->llama.cur.size = keep;
+        (void)sampi_llama_mirostat_select(s, &row->llama.cur);
+        row->token = row->llama.cur.data[row->llama.cur.selected].id;
+        if (!row->array) row->llama.cur.data = NULL;
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     const void *of[2] = { s, &sums };
-    float floor = v1 ? 0.0f : sampi_least(sampi_llama_reaches, of, row->cur.data[row->cur.size - 1].logit);
+    float floor = v1 ? 0.0f
+                     : sampi_least(sampi_llama_reaches, of, row->llama.cur.data[row->llama.cur.size - 1].logit);
     if (!v1) keep = sampi_row_count(row, floor, INFINITY);
     double u = sampi_mt_double(sampi_mt_of(s));
     for (int is_exact = 0; is_exact < 2; is_exact++) {
@@ -452,7 +454,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
             memcpy(x, part.x, part.n * sizeof *x);
             sampi_set_tokens(&part, x, NULL, part.n);
             sampi_llama_head(row, 512);
-            if (row->cur.size > part.n) return SAMPI_DECLINED;
+            if (row->llama.cur.size > part.n) return SAMPI_DECLINED;
             if (!is_exact) sampi_llama_total(row, &part, &sums);
         }
         if (sampi_llama_mirostat_draw(row, s, &sums, u, total, doubt)) return SAMP_OK;

@@ -10,9 +10,10 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
     bool takes_floor = traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_LLAMA_TAKES_FLOOR);
-    if (row->by_order && (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->divided && member->kind != SAMPI_DIST)))
+    if (row->llama.by_order &&
+        (!(traits->flags & SAMPI_LLAMA_BY_ORDER) || (row->llama.divided && member->kind != SAMPI_DIST)))
         return SAMPI_DECLINED;
-    if ((row->divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
+    if ((row->llama.divided && !(traits->flags & SAMPI_LLAMA_DIVIDED)) || (row->floor > -FLT_MAX && !takes_floor))
         sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
@@ -23,5 +24,5 @@ static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, boo
 /* Can a sampler work on a row that was an array? Of one in order dist sums in that order, and temp keeps it. */
 static SAMPI_COLD bool sampi_fits_llama(const sampi_row *row, const sampi_sampler *s)
 {
-    return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
+    return !row->llama.by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
 }

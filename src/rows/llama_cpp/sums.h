@@ -1,7 +1,7 @@
 /* ---- in llama.cpp's arithmetic ----
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
    stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
-   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   is done with the row once row->llama.cur or row->token is there. Float sums over the whole row are those of its order
    to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
    of doubles are known to their rounding: what is the same at both ends of that is decided.
 
@@ -93,7 +93,10 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
 }
 
 /* work: whose kernels are asked, once for all rows. */
-static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work) { row->expf = sampi_expf_of(work, row->k); }
+static SAMPI_COLD void sampi_open_llama(sampi_row *row, sampi_work *work)
+{
+    row->llama.expf = sampi_expf_of(work, row->k);
+}
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
@@ -119,12 +122,12 @@ static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
 {
     bool many = in_order && left->n > SAMPI_TILE;
-    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
-    if (in_order) sampi_sort_all(&row->cur);
+    row->llama.cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->llama.cur);
     return SAMP_OK;
 }
 
-/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+/* The first `want` and maybe some more, in order, or all: to row->llama.cur, the row itself stays. */
 static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
@@ -145,12 +148,12 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
 static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
-    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    bool is_scaled = row->llama.by_order && row->llama.divided; /* it was sorted before that */
     sampi_row all = *row;
-    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (is_scaled) all.llama.divided = false, all.r = 1.0f;
     if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
     sampi_end_row(row, &all, in_order);
-    if (is_scaled) sampi_llama_scale(&row->cur, t);
+    if (is_scaled) sampi_llama_scale(&row->llama.cur, t);
 }
 
 /* Has a row no masked tokens? */
@@ -174,7 +177,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
     float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it); sum += *tile++)
-        *tile = row->expf(it.x, it.n, part->divided ? part->r : 1.0f, max, e + it.at);
+        *tile = row->llama.expf(it.x, it.n, part->llama.divided ? part->r : 1.0f, max, e + it.at);
     return sum;
 }
 
@@ -182,7 +185,7 @@ static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row 
 static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
                                          float *e)
 {
-    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
+    (void)part->llama.expf(x, n, part->llama.divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
         if (x[i] > c->most)
             e[i] = 0.0f;
@@ -203,7 +206,7 @@ static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_clim
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_tile(&it);) {
         double m = 0.0, w = 0.0;
-        bool sure = from > 1e-3f && !part->divided && k->climb(it.x, it.n, c, from, &m) == 0;
+        bool sure = from > 1e-3f && !part->llama.divided && k->climb(it.x, it.n, c, from, &m) == 0;
         if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
             sampi_llama_terms(part, it.x, it.n, c, e);
             if (in_order) {
@@ -274,11 +277,11 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is that of these. */
+/* The float sum of terms of a part by descending logits. `head`: that of row->llama.cur, which are the first. */
 static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
-    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    c.most = sampi_next_down(row->llama.cur.data[row->llama.cur.size - 1].logit);
     if (sampi_llama_climb(part, &c, false, &sum)) return sum;
     c.most = INFINITY;
     if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
@@ -290,20 +293,20 @@ static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
-    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    for (size_t i = 0; i < row->llama.cur.size; i++) head += expf(row->llama.cur.data[i].logit - sums->max);
     sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* The head of a row without masked tokens, not divided, in row->cur, and the sums over all of it. */
+/* The head of a row without masked tokens, not divided, in row->llama.cur, and the sums over all of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || row->divided || !sampi_is_full(row)) return false;
+    if (row->n <= SAMPI_SMALL || row->llama.divided || !sampi_is_full(row)) return false;
     sampi_llama_head(row, 512);
-    if (row->cur.size > row->n / 4) return false;
-    sums->max = row->cur.data[0].logit;
+    if (row->llama.cur.size > row->n / 4) return false;
+    sums->max = row->llama.cur.data[0].logit;
     sampi_llama_total(row, row, sums);
     return true;
 }
