@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7719 samplers/temperature.h          17227 grammar/head.h
-     263 api/config.h                     7882 samplers/smoothing.h            17262 grammar/tree.h
-     294 api/types.h                      7964 samplers/softmax.h              18064 grammar/finishing.h
-     543 api/missing.h                    7996 samplers/drafted.h              18361 grammar/reading.h
-     557 api/sample.h                     8021 samplers/greedy.h               18446 grammar/gbnf.h
-     646 api/chains.h                     8062 samplers/choose.h               18738 grammar/regex.h
-     898 api/samplers.h                   8125 samplers/ratio.h                19135 grammar/derivatives.h
-    1153 api/gumbel.h                     8192 samplers/draw.h                 19712 grammar/vocabulary.h
-    1176 api/operator.h                   8277 samplers/dist.h                 20180 grammar/triggers.h
-    1226 api/kv.h                         8307 samplers/gumbel.h               20505 grammar/matcher.h
-    1407 api/llama_cpp.h                  8374 samplers/mirostat.h             20682 grammar/states.h
-    1449 api/text_error.h                 8622 samplers/adaptive_p.h           20837 grammar/items.h
-    1466 api/grammar.h                    8776 samplers/custom.h               20963 grammar/masks.h
-    1630 api/shards.h                     8836 config/describe.h               21158 grammar/runs.h
-    1728 api/peers.h                      9017 config/from_params.h            21331 grammar/entries.h
-    1797 api/drafts.h                     9082 config/orders.h                 21702 grammar/accepting.h
-    1896 api/constraints.h                9314 config/numbers.h                22038 grammar/waiting.h
-    2067 api/parts.h                      9452 config/set.h                    22164 grammar/history.h
-    2105 base/switches.h                  9606 config/tell.h                   22290 grammar/room.h
-    2359 base/random.h                    9739 config/settings.h               22591 grammar/sampler.h
-    2382 base/mt19937.h                   9851 life/rollback.h                 22853 grammar/hooks.h
-    2456 base/exact.h                    10107 life/chain.h                    22977 schema/head.h
-    2668 base/bits128.h                  10387 life/members.h                  23151 schema/errors.h
-    2747 base/elements.h                 10502 life/update.h                   23264 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10699 life/copy.h                     23298 schema/references.h
-    2924 kernels/contract.h              10867 rows/row.h                      23570 schema/strings.h
-    3044 kernels/scalar.h                11173 rows/reserve.h                  23632 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11243 rows/pieces.h                   23905 schema/sets.h
-    3251 kernels/sets.h                  11358 rows/thresholds.h               24103 schema/formats.h
-    3300 kernels/vectors.h               11464 rows/compact.h                  24300 schema/scalars.h
-    3418 kernels/avx512.h                11646 rows/sums.h                     24599 schema/goals.h
-    3502 kernels/avx2.h                  11794 rows/changes.h                  24820 schema/alternatives.h
-    3564 kernels/sse2.h                  11875 rows/cuts.h                     25298 schema/objects.h
-    3581 kernels/neon.h                  12304 rows/typical.h                  25811 schema/arrays.h
-    3603 kernels/wasm.h                  12616 rows/tail_free.h                26065 schema/whole.h
-    3619 kernels/generic.h               12689 rows/selecting.h                26238 grammar/grammars.h
-    3639 kernels/shared.h                12820 rows/mirostat.h                 26300 peers/tables.h
-    3763 kernels/passes.h                12901 rows/plan.h                     26607 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12949 rows/logprobs.h                 27019 peers/llama_server.h
-    4420 kernels/check.h                 13035 rows/step.h                     27088 peers/fields.h
-    4444 kernels/dispatch.h              13052 rows/llama_cpp/sums.h           27249 peers/requests.h
-    4644 core/array.h                    13366 rows/llama_cpp/samplers.h       27373 shards/head.h
-    4974 core/table.h                    13831 rows/llama_cpp/step.h           27522 shards/bytes.h
-    5153 core/windows.h                  13861 run/apply.h                     27620 shards/merging.h
-    5245 constraints/record.h            13944 run/writing.h                   27910 shards/row.h
-    5282 rows/work.h                     14068 run/arrays.h                    28068 shards/answers.h
-    5308 life/past.h                     14170 run/arrays_llama_cpp.h          28625 shards/logprobs.h
-    5368 core/record.h                   14368 run/walk.h                      28771 shards/told.h
-    5483 core/fields.h                   14471 run/finish.h                    28925 shards/steps.h
-    5564 core/owners.h                   14511 run/draw_llama_cpp.h            29135 shards/prefix.h
-    5612 core/mt19937.h                  14585 run/draw.h                      29681 shards/cuts.h
-    5669 core/no_mt19937.h               14660 run/sample.h                    29892 shards/draws.h
-    5702 core/making.h                   14776 run/verify.h                    30048 shards/way.h
-    5835 core/streams.h                  14866 run/batch.h                     30162 shards/memory.h
-    5873 life/state_fields.h             15018 life/state.h                    30246 shards/batch.h
-    5973 samplers/llama_cpp.h            15190 operator/weights.h              30654 drafts/head.h
-    6061 samplers/logit_bias.h           15278 operator/search.h               30702 drafts/block.h
-    6162 samplers/patch.h                15417 operator/run.h                  30892 drafts/tree.h
-    6212 samplers/penalties.h            15586 kv/cells.h                      31026 drafts/relaxed.h
-    6362 samplers/dry.h                  15623 kv/making.h                     31109 constraints/automaton.h
-    6819 samplers/cut.h                  15849 kv/slot.h                       31199 constraints/making.h
-    6842 samplers/top_n_sigma.h          15988 kv/sequences.h                  31415 constraints/sampler.h
-    6943 samplers/top_k.h                16123 kv/data.h                       31508 constraints/constructors.h
-    6999 samplers/tail_free.h            16247 kv/update.h                     31774 constraints/accepting.h
-    7122 samplers/typical.h              16373 kv/state.h                      32016 constraints/drawing.h
-    7196 samplers/top_p.h                16585 llama_cpp/functions.h           32202 constraints/told.h
-    7238 samplers/min_p.h                16655 llama_cpp/object.h              32263 constraints/kind.h
-    7279 samplers/by_sums.h              16709 llama_cpp/vocabulary.h          32307 constraints/top_p_decay.h
-    7413 samplers/top_h.h                16786 text/reading.h                  32391 constraints/accessors.h
-    7466 samplers/min_k.h                16896 text/strings.h                  32430 core/kinds.h
-    7522 samplers/xtc.h                  16996 text/values.h                   32473 base/restore.h
-    7604 samplers/infill.h               17151 text/documents.h                32487 api/license.h
+       2 api/opening.h                    7725 samplers/temperature.h          17234 grammar/head.h
+     263 api/config.h                     7888 samplers/smoothing.h            17269 grammar/tree.h
+     294 api/types.h                      7970 samplers/softmax.h              18071 grammar/finishing.h
+     543 api/missing.h                    8002 samplers/drafted.h              18368 grammar/reading.h
+     557 api/sample.h                     8027 samplers/greedy.h               18453 grammar/gbnf.h
+     646 api/chains.h                     8068 samplers/choose.h               18745 grammar/regex.h
+     898 api/samplers.h                   8131 samplers/ratio.h                19142 grammar/derivatives.h
+    1153 api/gumbel.h                     8198 samplers/draw.h                 19719 grammar/vocabulary.h
+    1176 api/operator.h                   8283 samplers/dist.h                 20187 grammar/triggers.h
+    1226 api/kv.h                         8313 samplers/gumbel.h               20512 grammar/matcher.h
+    1407 api/llama_cpp.h                  8380 samplers/mirostat.h             20689 grammar/states.h
+    1449 api/text_error.h                 8628 samplers/adaptive_p.h           20844 grammar/items.h
+    1466 api/grammar.h                    8782 samplers/custom.h               20970 grammar/masks.h
+    1630 api/shards.h                     8842 config/describe.h               21165 grammar/runs.h
+    1728 api/peers.h                      9023 config/from_params.h            21338 grammar/entries.h
+    1797 api/drafts.h                     9088 config/orders.h                 21709 grammar/accepting.h
+    1896 api/constraints.h                9319 config/numbers.h                22045 grammar/waiting.h
+    2067 api/parts.h                      9457 config/set.h                    22171 grammar/history.h
+    2105 base/switches.h                  9611 config/tell.h                   22297 grammar/room.h
+    2359 base/random.h                    9742 config/settings.h               22598 grammar/sampler.h
+    2382 base/mt19937.h                   9854 life/rollback.h                 22860 grammar/hooks.h
+    2456 base/exact.h                    10110 life/chain.h                    22984 schema/head.h
+    2668 base/bits128.h                  10390 life/members.h                  23158 schema/errors.h
+    2747 base/elements.h                 10505 life/update.h                   23271 schema/collections.h
+    2876 kernels/llama_cpp/contract.h    10702 life/copy.h                     23305 schema/references.h
+    2924 kernels/contract.h              10870 rows/row.h                      23577 schema/strings.h
+    3044 kernels/scalar.h                11176 rows/reserve.h                  23639 schema/numbers.h
+    3230 kernels/llama_cpp/scalar.h      11246 rows/pieces.h                   23912 schema/sets.h
+    3251 kernels/sets.h                  11361 rows/thresholds.h               24110 schema/formats.h
+    3300 kernels/vectors.h               11467 rows/compact.h                  24307 schema/scalars.h
+    3418 kernels/avx512.h                11649 rows/sums.h                     24606 schema/goals.h
+    3502 kernels/avx2.h                  11797 rows/changes.h                  24827 schema/alternatives.h
+    3564 kernels/sse2.h                  11878 rows/cuts.h                     25305 schema/objects.h
+    3581 kernels/neon.h                  12307 rows/typical.h                  25818 schema/arrays.h
+    3603 kernels/wasm.h                  12619 rows/tail_free.h                26072 schema/whole.h
+    3619 kernels/generic.h               12692 rows/selecting.h                26245 grammar/grammars.h
+    3639 kernels/shared.h                12823 rows/mirostat.h                 26307 peers/tables.h
+    3763 kernels/passes.h                12904 rows/plan.h                     26614 peers/values.h
+    4336 kernels/llama_cpp/passes.h      12952 rows/logprobs.h                 27026 peers/llama_server.h
+    4420 kernels/check.h                 13038 rows/step.h                     27095 peers/fields.h
+    4444 kernels/dispatch.h              13055 rows/llama_cpp/sums.h           27256 peers/requests.h
+    4644 core/array.h                    13369 rows/llama_cpp/samplers.h       27380 shards/head.h
+    4974 core/table.h                    13834 rows/llama_cpp/step.h           27529 shards/bytes.h
+    5153 core/windows.h                  13864 run/apply.h                     27627 shards/merging.h
+    5245 constraints/record.h            13947 run/writing.h                   27917 shards/row.h
+    5282 rows/work.h                     14071 run/arrays.h                    28075 shards/answers.h
+    5308 life/past.h                     14173 run/arrays_llama_cpp.h          28632 shards/logprobs.h
+    5368 core/record.h                   14371 run/walk.h                      28778 shards/told.h
+    5483 core/fields.h                   14474 run/finish.h                    28932 shards/steps.h
+    5570 core/owners.h                   14514 run/draw_llama_cpp.h            29142 shards/prefix.h
+    5618 core/mt19937.h                  14588 run/draw.h                      29688 shards/cuts.h
+    5675 core/no_mt19937.h               14663 run/sample.h                    29899 shards/draws.h
+    5708 core/making.h                   14779 run/verify.h                    30055 shards/way.h
+    5841 core/streams.h                  14869 run/batch.h                     30169 shards/memory.h
+    5879 life/state_fields.h             15021 life/state.h                    30253 shards/batch.h
+    5979 samplers/llama_cpp.h            15197 operator/weights.h              30661 drafts/head.h
+    6067 samplers/logit_bias.h           15285 operator/search.h               30709 drafts/block.h
+    6168 samplers/patch.h                15424 operator/run.h                  30899 drafts/tree.h
+    6218 samplers/penalties.h            15593 kv/cells.h                      31033 drafts/relaxed.h
+    6368 samplers/dry.h                  15630 kv/making.h                     31116 constraints/automaton.h
+    6825 samplers/cut.h                  15856 kv/slot.h                       31206 constraints/making.h
+    6848 samplers/top_n_sigma.h          15995 kv/sequences.h                  31422 constraints/sampler.h
+    6949 samplers/top_k.h                16130 kv/data.h                       31515 constraints/constructors.h
+    7005 samplers/tail_free.h            16254 kv/update.h                     31781 constraints/accepting.h
+    7128 samplers/typical.h              16380 kv/state.h                      32023 constraints/drawing.h
+    7202 samplers/top_p.h                16592 llama_cpp/functions.h           32209 constraints/told.h
+    7244 samplers/min_p.h                16662 llama_cpp/object.h              32270 constraints/kind.h
+    7285 samplers/by_sums.h              16716 llama_cpp/vocabulary.h          32314 constraints/top_p_decay.h
+    7419 samplers/top_h.h                16793 text/reading.h                  32398 constraints/accessors.h
+    7472 samplers/min_k.h                16903 text/strings.h                  32437 core/kinds.h
+    7528 samplers/xtc.h                  17003 text/values.h                   32480 base/restore.h
+    7610 samplers/infill.h               17158 text/documents.h                32494 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5492,7 +5492,11 @@ typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
     SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
-    SAMPI_WORD  /* no number: in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_SEED, /* this and what follows are no numbers, but words: in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_RNG,
+    SAMPI_ORDER,
+    SAMPI_BREAKERS,
+    SAMPI_BIASES
 } sampi_type;
 
 enum {
@@ -5547,6 +5551,8 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 }
 
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
+static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
+
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
 /* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
@@ -9167,13 +9173,12 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words (`how` says which) are checked by hand, and set in config/set.h, where `told` says what is good. */
+   them; the words are checked by hand, and set in config/set.h, where `told` says what is good. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
 #define SAMPI_TEXT(param, word, told) \
-    { SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
-enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
+    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, told }
 static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
@@ -9204,7 +9209,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
         const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
-        if (f->type != SAMPI_WORD) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+        if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
@@ -9538,7 +9543,7 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     void *to = (char *)p + f->from, *block = NULL, *old;
     bool mt = value && !strcmp(value, "mt19937");
     int status = SAMP_OK;
-    switch (f->how) {
+    switch (f->type) {
         case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
         case SAMPI_RNG:
             if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
@@ -9574,7 +9579,7 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     uint64_t n;
     float x;
     int status = SAMP_OK;
-    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (sampi_is_word(f)) return sampi_set_word(p, f, value);
     if (!value) {
         sampi_field_reset(f, to);
     } else if (f->type == SAMPI_FLOAT) {
@@ -9648,15 +9653,13 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
         case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
         case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
         case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
-        case SAMPI_WORD:
-            if (f->how == SAMPI_SEED)
-                sampi_put_u64(t, p->seed);
-            else if (f->how == SAMPI_RNG)
-                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
-            else if (f->how == SAMPI_ORDER && p->order)
-                sampi_put(t, p->order);
-            else
-                return false;
+        case SAMPI_SEED: sampi_put_u64(t, p->seed); break;
+        case SAMPI_RNG: sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937"); break;
+        case SAMPI_ORDER:
+            if (p->order) sampi_put(t, p->order);
+            return p->order != NULL;
+        case SAMPI_BREAKERS:
+        case SAMPI_BIASES: return false;
     }
     return true;
 }
@@ -9665,8 +9668,8 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
-    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
-    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    sampi_put(t, f->how & SAMPI_OR_ALL ? "-1, or " : f->how & SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, sampi_is_word(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
     for (int high = 0; range && high < 2; high++) {
         double end = high ? f->hi : f->lo;
         sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
@@ -9676,7 +9679,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
             sampi_put_exactly(t, (float)end);
     }
     sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
-    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+    if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
 /* With parameters their value, without the range. */
@@ -9756,7 +9759,7 @@ SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
 {
     if (!s) return;
     for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
-        if (SAMPI_CHAIN_FIELDS[i].type == SAMPI_WORD) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+        if (sampi_is_word(&SAMPI_CHAIN_FIELDS[i])) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
     SAMP_FREE(s);
 }
 
@@ -15053,7 +15056,11 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
                 case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
                 case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
-                case SAMPI_WORD: break;
+                case SAMPI_SEED:
+                case SAMPI_RNG:
+                case SAMPI_ORDER:
+                case SAMPI_BREAKERS:
+                case SAMPI_BIASES: break;
             }
         }
 }

@@ -85,13 +85,12 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 }
 
 /* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
-   them; the words (`how` says which) are checked by hand, and set in config/set.h, where `told` says what is good. */
+   them; the words are checked by hand, and set in config/set.h, where `told` says what is good. */
 /* clang-format off */
 #define SAMPI_WHOLE(param, usual, lo, hi) \
     { SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
 #define SAMPI_TEXT(param, word, told) \
-    { SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
-enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
+    { SAMPI_##word, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, 0, told }
 static const sampi_field SAMPI_CHAIN_FIELDS[] = {
     SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
     SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
@@ -122,7 +121,7 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
         const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
-        if (f->type != SAMPI_WORD) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+        if (!sampi_is_word(f)) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */

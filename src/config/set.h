@@ -86,7 +86,7 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     void *to = (char *)p + f->from, *block = NULL, *old;
     bool mt = value && !strcmp(value, "mt19937");
     int status = SAMP_OK;
-    switch (f->how) {
+    switch (f->type) {
         case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
         case SAMPI_RNG:
             if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
@@ -122,7 +122,7 @@ static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, cons
     uint64_t n;
     float x;
     int status = SAMP_OK;
-    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (sampi_is_word(f)) return sampi_set_word(p, f, value);
     if (!value) {
         sampi_field_reset(f, to);
     } else if (f->type == SAMPI_FLOAT) {

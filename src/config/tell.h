@@ -42,15 +42,13 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
         case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
         case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
         case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
-        case SAMPI_WORD:
-            if (f->how == SAMPI_SEED)
-                sampi_put_u64(t, p->seed);
-            else if (f->how == SAMPI_RNG)
-                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
-            else if (f->how == SAMPI_ORDER && p->order)
-                sampi_put(t, p->order);
-            else
-                return false;
+        case SAMPI_SEED: sampi_put_u64(t, p->seed); break;
+        case SAMPI_RNG: sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937"); break;
+        case SAMPI_ORDER:
+            if (p->order) sampi_put(t, p->order);
+            return p->order != NULL;
+        case SAMPI_BREAKERS:
+        case SAMPI_BIASES: return false;
     }
     return true;
 }
@@ -59,8 +57,8 @@ static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, cons
 static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
 {
     bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
-    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
-    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    sampi_put(t, f->how & SAMPI_OR_ALL ? "-1, or " : f->how & SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, sampi_is_word(f) ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
     for (int high = 0; range && high < 2; high++) {
         double end = high ? f->hi : f->lo;
         sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
@@ -70,7 +68,7 @@ static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
             sampi_put_exactly(t, (float)end);
     }
     sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
-    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+    if (f->type == SAMPI_ORDER) sampi_put_steps(t);
 }
 
 /* With parameters their value, without the range. */

@@ -9,7 +9,11 @@ typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
     SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
-    SAMPI_WORD  /* no number: in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_SEED, /* this and what follows are no numbers, but words: in samp_params only (SAMPI_CHAIN_FIELDS) */
+    SAMPI_RNG,
+    SAMPI_ORDER,
+    SAMPI_BREAKERS,
+    SAMPI_BIASES
 } sampi_type;
 
 enum {
@@ -64,6 +68,8 @@ static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_f
 }
 
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
+static bool sampi_is_word(const sampi_field *f) { return f->type >= SAMPI_SEED; }
+
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
 /* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params

@@ -35,7 +35,11 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
                 case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
                 case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
-                case SAMPI_WORD: break;
+                case SAMPI_SEED:
+                case SAMPI_RNG:
+                case SAMPI_ORDER:
+                case SAMPI_BREAKERS:
+                case SAMPI_BIASES: break;
             }
         }
 }
