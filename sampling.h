@@ -234,28 +234,28 @@
     5368 core/record.h                   14371 run/walk.h                      28778 shards/told.h
     5483 core/fields.h                   14474 run/finish.h                    28932 shards/steps.h
     5570 core/owners.h                   14514 run/draw_llama_cpp.h            29142 shards/prefix.h
-    5618 core/mt19937.h                  14588 run/draw.h                      29688 shards/cuts.h
-    5675 core/no_mt19937.h               14663 run/sample.h                    29899 shards/draws.h
-    5708 core/making.h                   14779 run/verify.h                    30055 shards/way.h
-    5841 core/streams.h                  14869 run/batch.h                     30169 shards/memory.h
-    5879 life/state_fields.h             15021 life/state.h                    30253 shards/batch.h
-    5979 samplers/llama_cpp.h            15197 operator/weights.h              30661 drafts/head.h
-    6067 samplers/logit_bias.h           15285 operator/search.h               30709 drafts/block.h
-    6168 samplers/patch.h                15424 operator/run.h                  30899 drafts/tree.h
-    6218 samplers/penalties.h            15593 kv/cells.h                      31033 drafts/relaxed.h
-    6368 samplers/dry.h                  15630 kv/making.h                     31116 constraints/automaton.h
-    6825 samplers/cut.h                  15856 kv/slot.h                       31206 constraints/making.h
-    6848 samplers/top_n_sigma.h          15995 kv/sequences.h                  31422 constraints/sampler.h
-    6949 samplers/top_k.h                16130 kv/data.h                       31515 constraints/constructors.h
-    7005 samplers/tail_free.h            16254 kv/update.h                     31781 constraints/accepting.h
-    7128 samplers/typical.h              16380 kv/state.h                      32023 constraints/drawing.h
-    7202 samplers/top_p.h                16592 llama_cpp/functions.h           32209 constraints/told.h
-    7244 samplers/min_p.h                16662 llama_cpp/object.h              32270 constraints/kind.h
-    7285 samplers/by_sums.h              16716 llama_cpp/vocabulary.h          32314 constraints/top_p_decay.h
-    7419 samplers/top_h.h                16793 text/reading.h                  32398 constraints/accessors.h
-    7472 samplers/min_k.h                16903 text/strings.h                  32437 core/kinds.h
-    7528 samplers/xtc.h                  17003 text/values.h                   32480 base/restore.h
-    7610 samplers/infill.h               17158 text/documents.h                32494 api/license.h
+    5618 core/mt19937.h                  14588 run/draw.h                      29692 shards/cuts.h
+    5675 core/no_mt19937.h               14663 run/sample.h                    29903 shards/draws.h
+    5708 core/making.h                   14779 run/verify.h                    30059 shards/way.h
+    5841 core/streams.h                  14869 run/batch.h                     30173 shards/memory.h
+    5879 life/state_fields.h             15021 life/state.h                    30257 shards/batch.h
+    5979 samplers/llama_cpp.h            15197 operator/weights.h              30665 drafts/head.h
+    6067 samplers/logit_bias.h           15285 operator/search.h               30713 drafts/block.h
+    6168 samplers/patch.h                15424 operator/run.h                  30903 drafts/tree.h
+    6218 samplers/penalties.h            15593 kv/cells.h                      31037 drafts/relaxed.h
+    6368 samplers/dry.h                  15630 kv/making.h                     31120 constraints/automaton.h
+    6825 samplers/cut.h                  15856 kv/slot.h                       31210 constraints/making.h
+    6848 samplers/top_n_sigma.h          15995 kv/sequences.h                  31426 constraints/sampler.h
+    6949 samplers/top_k.h                16130 kv/data.h                       31519 constraints/constructors.h
+    7005 samplers/tail_free.h            16254 kv/update.h                     31785 constraints/accepting.h
+    7128 samplers/typical.h              16380 kv/state.h                      32027 constraints/drawing.h
+    7202 samplers/top_p.h                16592 llama_cpp/functions.h           32213 constraints/told.h
+    7244 samplers/min_p.h                16662 llama_cpp/object.h              32274 constraints/kind.h
+    7285 samplers/by_sums.h              16716 llama_cpp/vocabulary.h          32318 constraints/top_p_decay.h
+    7419 samplers/top_h.h                16793 text/reading.h                  32402 constraints/accessors.h
+    7472 samplers/min_k.h                16903 text/strings.h                  32441 core/kinds.h
+    7528 samplers/xtc.h                  17003 text/values.h                   32484 base/restore.h
+    7610 samplers/infill.h               17158 text/documents.h                32498 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -29628,14 +29628,18 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
-   Then where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed: how
+   many. Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
+    const sampi_sampler *next = sampi_row_member(row, 1);
+    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
+    if (next && next->kind == SAMPI_TOP_K && !next->u.top_k.ties && kind != SAMPI_TYPICAL && kind != SAMPI_MIROSTAT)
+        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
-    const size_t min_keep = sampi_min_keep(sampi_row_member(row, 1));
+    const size_t min_keep = sampi_min_keep(next);
     return keep > min_keep ? keep : min_keep;
 }
 

@@ -486,14 +486,18 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If min_p, the next one, keeps so few that they are listed: how many.
-   Then where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed: how
+   many. Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
+    const sampi_sampler *next = sampi_row_member(row, 1);
+    const sampi_kind kind = sampi_row_member(row, 0)->kind;
     const double floor = sampi_next_floor(row);
     const size_t keep = sampi_listed_above(row, floor);
+    if (next && next->kind == SAMPI_TOP_K && !next->u.top_k.ties && kind != SAMPI_TYPICAL && kind != SAMPI_MIROSTAT)
+        return (size_t)next->u.top_k.k <= row->n_list ? (size_t)next->u.top_k.k : 0;
     if (!(floor < INFINITY) || keep == row->n_list) return 0;
-    const size_t min_keep = sampi_min_keep(sampi_row_member(row, 1));
+    const size_t min_keep = sampi_min_keep(next);
     return keep > min_keep ? keep : min_keep;
 }
 
