@@ -28204,8 +28204,8 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to the
-   look's place. Else n is the slice's. */
+/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to
+   the look's place. Else n is the slice's. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;
@@ -28808,8 +28808,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is looked
-   for they are of what it keeps for sure. */
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is
+   looked for they are of what it keeps for sure. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
@@ -29628,8 +29628,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed: how
-   many. Then where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed:
+   how many. Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);

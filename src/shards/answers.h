@@ -129,8 +129,8 @@ static size_t sampi_look_kept(const sampi_shard_row *row)
     return sampi_between(row, low, high, row->shard->work.x, row->shard->work.id);
 }
 
-/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to the
-   look's place. Else n is the slice's. */
+/* Is a question about a part of the slice: what an end that is looked for keeps for sure, or a cut will keep? [n] to
+   the look's place. Else n is the slice's. */
 static bool sampi_look_ahead(const sampi_shard_row *row, size_t *n)
 {
     const bool is_ahead = row->ahead > -INFINITY;

@@ -486,8 +486,8 @@ static void sampi_end_cut(sampi_shard_row *row)
     row->has |= SAMPI_ASK_SUMS | SAMPI_ASK_LIST;
 }
 
-/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed: how
-   many. Then where the first one ends does not matter. 0: it does. */
+/* A cut by logit keeps all of the list, and more. If the next one, top_k or min_p, keeps so few that they are listed:
+   how many. Then where the first one ends does not matter. 0: it does. */
 static size_t sampi_next_keeps(const sampi_shard_row *row)
 {
     const sampi_sampler *next = sampi_row_member(row, 1);

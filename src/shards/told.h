@@ -30,8 +30,8 @@ static bool sampi_take_list(sampi_shard_row *row, const sampi_parcel *p)
            (sampi_is_number(row->least) && row->least <= row->list[row->n_list - 1].logit);
 }
 
-/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is looked
-   for they are of what it keeps for sure. */
+/* At least one token, and the maximum's weight: the divisions and logarithms behind rely on that. While an end is
+   looked for they are of what it keeps for sure. */
 static bool sampi_take_sums(sampi_shard_row *row, const sampi_parcel *p)
 {
     sampi_sums *sums = row->seeks ? &row->kept : &row->sums;
