@@ -65,8 +65,8 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            p_less, epsilon, eta, top_h,
-            min_k, xtc, infill                 remove tokens        >>truncation
+            p_less, p_less_norm, epsilon,
+            eta, top_h, min_k, xtc, infill     remove tokens        >>truncation
          -> temp, temp_ext, smoothing,
             log_softmax                        scale, shift logits  >>temperature
          -> greedy, dist, mirostat,
@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7725 samplers/temperature.h          17234 grammar/head.h
-     263 api/config.h                     7888 samplers/smoothing.h            17269 grammar/tree.h
-     294 api/types.h                      7970 samplers/softmax.h              18071 grammar/finishing.h
-     543 api/missing.h                    8002 samplers/drafted.h              18368 grammar/reading.h
-     557 api/sample.h                     8027 samplers/greedy.h               18453 grammar/gbnf.h
-     646 api/chains.h                     8068 samplers/choose.h               18745 grammar/regex.h
-     898 api/samplers.h                   8131 samplers/ratio.h                19142 grammar/derivatives.h
-    1153 api/gumbel.h                     8198 samplers/draw.h                 19719 grammar/vocabulary.h
-    1176 api/operator.h                   8283 samplers/dist.h                 20187 grammar/triggers.h
-    1226 api/kv.h                         8313 samplers/gumbel.h               20512 grammar/matcher.h
-    1407 api/llama_cpp.h                  8380 samplers/mirostat.h             20689 grammar/states.h
-    1449 api/text_error.h                 8628 samplers/adaptive_p.h           20844 grammar/items.h
-    1466 api/grammar.h                    8782 samplers/custom.h               20970 grammar/masks.h
-    1630 api/shards.h                     8842 config/describe.h               21165 grammar/runs.h
-    1728 api/peers.h                      9023 config/from_params.h            21338 grammar/entries.h
-    1797 api/drafts.h                     9088 config/orders.h                 21709 grammar/accepting.h
-    1896 api/constraints.h                9319 config/numbers.h                22045 grammar/waiting.h
-    2067 api/parts.h                      9457 config/set.h                    22171 grammar/history.h
-    2105 base/switches.h                  9611 config/tell.h                   22297 grammar/room.h
-    2359 base/random.h                    9742 config/settings.h               22598 grammar/sampler.h
-    2382 base/mt19937.h                   9854 life/rollback.h                 22860 grammar/hooks.h
-    2456 base/exact.h                    10110 life/chain.h                    22984 schema/head.h
-    2668 base/bits128.h                  10390 life/members.h                  23158 schema/errors.h
-    2747 base/elements.h                 10505 life/update.h                   23271 schema/collections.h
-    2876 kernels/llama_cpp/contract.h    10702 life/copy.h                     23305 schema/references.h
-    2924 kernels/contract.h              10870 rows/row.h                      23577 schema/strings.h
-    3044 kernels/scalar.h                11176 rows/reserve.h                  23639 schema/numbers.h
-    3230 kernels/llama_cpp/scalar.h      11246 rows/pieces.h                   23912 schema/sets.h
-    3251 kernels/sets.h                  11361 rows/thresholds.h               24110 schema/formats.h
-    3300 kernels/vectors.h               11467 rows/compact.h                  24307 schema/scalars.h
-    3418 kernels/avx512.h                11649 rows/sums.h                     24606 schema/goals.h
-    3502 kernels/avx2.h                  11797 rows/changes.h                  24827 schema/alternatives.h
-    3564 kernels/sse2.h                  11878 rows/cuts.h                     25305 schema/objects.h
-    3581 kernels/neon.h                  12307 rows/typical.h                  25818 schema/arrays.h
-    3603 kernels/wasm.h                  12619 rows/tail_free.h                26072 schema/whole.h
-    3619 kernels/generic.h               12692 rows/selecting.h                26245 grammar/grammars.h
-    3639 kernels/shared.h                12823 rows/mirostat.h                 26307 peers/tables.h
-    3763 kernels/passes.h                12904 rows/plan.h                     26614 peers/values.h
-    4336 kernels/llama_cpp/passes.h      12952 rows/logprobs.h                 27026 peers/llama_server.h
-    4420 kernels/check.h                 13038 rows/step.h                     27095 peers/fields.h
-    4444 kernels/dispatch.h              13055 rows/llama_cpp/sums.h           27256 peers/requests.h
-    4644 core/array.h                    13369 rows/llama_cpp/samplers.h       27380 shards/head.h
-    4974 core/table.h                    13834 rows/llama_cpp/step.h           27529 shards/bytes.h
-    5153 core/windows.h                  13864 run/apply.h                     27627 shards/merging.h
-    5245 constraints/record.h            13947 run/writing.h                   27917 shards/row.h
-    5282 rows/work.h                     14071 run/arrays.h                    28075 shards/answers.h
-    5308 life/past.h                     14173 run/arrays_llama_cpp.h          28632 shards/logprobs.h
-    5368 core/record.h                   14371 run/walk.h                      28778 shards/told.h
-    5483 core/fields.h                   14474 run/finish.h                    28932 shards/steps.h
-    5570 core/owners.h                   14514 run/draw_llama_cpp.h            29142 shards/prefix.h
-    5618 core/mt19937.h                  14588 run/draw.h                      29692 shards/cuts.h
-    5675 core/no_mt19937.h               14663 run/sample.h                    29903 shards/draws.h
-    5708 core/making.h                   14779 run/verify.h                    30059 shards/way.h
-    5841 core/streams.h                  14869 run/batch.h                     30173 shards/memory.h
-    5879 life/state_fields.h             15021 life/state.h                    30257 shards/batch.h
-    5979 samplers/llama_cpp.h            15197 operator/weights.h              30665 drafts/head.h
-    6067 samplers/logit_bias.h           15285 operator/search.h               30713 drafts/block.h
-    6168 samplers/patch.h                15424 operator/run.h                  30903 drafts/tree.h
-    6218 samplers/penalties.h            15593 kv/cells.h                      31037 drafts/relaxed.h
-    6368 samplers/dry.h                  15630 kv/making.h                     31120 constraints/automaton.h
-    6825 samplers/cut.h                  15856 kv/slot.h                       31210 constraints/making.h
-    6848 samplers/top_n_sigma.h          15995 kv/sequences.h                  31426 constraints/sampler.h
-    6949 samplers/top_k.h                16130 kv/data.h                       31519 constraints/constructors.h
-    7005 samplers/tail_free.h            16254 kv/update.h                     31785 constraints/accepting.h
-    7128 samplers/typical.h              16380 kv/state.h                      32027 constraints/drawing.h
-    7202 samplers/top_p.h                16592 llama_cpp/functions.h           32213 constraints/told.h
-    7244 samplers/min_p.h                16662 llama_cpp/object.h              32274 constraints/kind.h
-    7285 samplers/by_sums.h              16716 llama_cpp/vocabulary.h          32318 constraints/top_p_decay.h
-    7419 samplers/top_h.h                16793 text/reading.h                  32402 constraints/accessors.h
-    7472 samplers/min_k.h                16903 text/strings.h                  32441 core/kinds.h
-    7528 samplers/xtc.h                  17003 text/values.h                   32484 base/restore.h
-    7610 samplers/infill.h               17158 text/documents.h                32498 api/license.h
+       2 api/opening.h                    7760 samplers/temperature.h          17271 grammar/head.h
+     263 api/config.h                     7923 samplers/smoothing.h            17306 grammar/tree.h
+     294 api/types.h                      8005 samplers/softmax.h              18108 grammar/finishing.h
+     544 api/missing.h                    8037 samplers/drafted.h              18405 grammar/reading.h
+     558 api/sample.h                     8062 samplers/greedy.h               18490 grammar/gbnf.h
+     647 api/chains.h                     8103 samplers/choose.h               18782 grammar/regex.h
+     899 api/samplers.h                   8166 samplers/ratio.h                19179 grammar/derivatives.h
+    1161 api/gumbel.h                     8233 samplers/draw.h                 19756 grammar/vocabulary.h
+    1184 api/operator.h                   8318 samplers/dist.h                 20224 grammar/triggers.h
+    1234 api/kv.h                         8348 samplers/gumbel.h               20549 grammar/matcher.h
+    1415 api/llama_cpp.h                  8415 samplers/mirostat.h             20726 grammar/states.h
+    1457 api/text_error.h                 8663 samplers/adaptive_p.h           20881 grammar/items.h
+    1474 api/grammar.h                    8817 samplers/custom.h               21007 grammar/masks.h
+    1638 api/shards.h                     8877 config/describe.h               21202 grammar/runs.h
+    1736 api/peers.h                      9058 config/from_params.h            21375 grammar/entries.h
+    1805 api/drafts.h                     9123 config/orders.h                 21746 grammar/accepting.h
+    1904 api/constraints.h                9354 config/numbers.h                22082 grammar/waiting.h
+    2075 api/parts.h                      9492 config/set.h                    22208 grammar/history.h
+    2113 base/switches.h                  9646 config/tell.h                   22334 grammar/room.h
+    2367 base/random.h                    9777 config/settings.h               22635 grammar/sampler.h
+    2390 base/mt19937.h                   9889 life/rollback.h                 22897 grammar/hooks.h
+    2464 base/exact.h                    10145 life/chain.h                    23021 schema/head.h
+    2676 base/bits128.h                  10425 life/members.h                  23195 schema/errors.h
+    2755 base/elements.h                 10540 life/update.h                   23308 schema/collections.h
+    2884 kernels/llama_cpp/contract.h    10737 life/copy.h                     23342 schema/references.h
+    2932 kernels/contract.h              10905 rows/row.h                      23614 schema/strings.h
+    3052 kernels/scalar.h                11211 rows/reserve.h                  23676 schema/numbers.h
+    3238 kernels/llama_cpp/scalar.h      11281 rows/pieces.h                   23949 schema/sets.h
+    3259 kernels/sets.h                  11396 rows/thresholds.h               24147 schema/formats.h
+    3308 kernels/vectors.h               11502 rows/compact.h                  24344 schema/scalars.h
+    3426 kernels/avx512.h                11684 rows/sums.h                     24643 schema/goals.h
+    3510 kernels/avx2.h                  11832 rows/changes.h                  24864 schema/alternatives.h
+    3572 kernels/sse2.h                  11913 rows/cuts.h                     25342 schema/objects.h
+    3589 kernels/neon.h                  12344 rows/typical.h                  25855 schema/arrays.h
+    3611 kernels/wasm.h                  12656 rows/tail_free.h                26109 schema/whole.h
+    3627 kernels/generic.h               12729 rows/selecting.h                26282 grammar/grammars.h
+    3647 kernels/shared.h                12860 rows/mirostat.h                 26344 peers/tables.h
+    3771 kernels/passes.h                12941 rows/plan.h                     26651 peers/values.h
+    4344 kernels/llama_cpp/passes.h      12989 rows/logprobs.h                 27063 peers/llama_server.h
+    4428 kernels/check.h                 13075 rows/step.h                     27132 peers/fields.h
+    4452 kernels/dispatch.h              13092 rows/llama_cpp/sums.h           27293 peers/requests.h
+    4652 core/array.h                    13406 rows/llama_cpp/samplers.h       27417 shards/head.h
+    4982 core/table.h                    13871 rows/llama_cpp/step.h           27566 shards/bytes.h
+    5162 core/windows.h                  13901 run/apply.h                     27664 shards/merging.h
+    5254 constraints/record.h            13984 run/writing.h                   27954 shards/row.h
+    5291 rows/work.h                     14108 run/arrays.h                    28113 shards/answers.h
+    5317 life/past.h                     14210 run/arrays_llama_cpp.h          28670 shards/logprobs.h
+    5377 core/record.h                   14408 run/walk.h                      28816 shards/told.h
+    5492 core/fields.h                   14511 run/finish.h                    28970 shards/steps.h
+    5579 core/owners.h                   14551 run/draw_llama_cpp.h            29180 shards/prefix.h
+    5627 core/mt19937.h                  14625 run/draw.h                      29730 shards/cuts.h
+    5684 core/no_mt19937.h               14700 run/sample.h                    29942 shards/draws.h
+    5717 core/making.h                   14816 run/verify.h                    30098 shards/way.h
+    5850 core/streams.h                  14906 run/batch.h                     30212 shards/memory.h
+    5888 life/state_fields.h             15058 life/state.h                    30296 shards/batch.h
+    5988 samplers/llama_cpp.h            15234 operator/weights.h              30704 drafts/head.h
+    6076 samplers/logit_bias.h           15322 operator/search.h               30752 drafts/block.h
+    6177 samplers/patch.h                15461 operator/run.h                  30942 drafts/tree.h
+    6227 samplers/penalties.h            15630 kv/cells.h                      31076 drafts/relaxed.h
+    6377 samplers/dry.h                  15667 kv/making.h                     31159 constraints/automaton.h
+    6834 samplers/cut.h                  15893 kv/slot.h                       31249 constraints/making.h
+    6857 samplers/top_n_sigma.h          16032 kv/sequences.h                  31465 constraints/sampler.h
+    6958 samplers/top_k.h                16167 kv/data.h                       31558 constraints/constructors.h
+    7014 samplers/tail_free.h            16291 kv/update.h                     31824 constraints/accepting.h
+    7137 samplers/typical.h              16417 kv/state.h                      32066 constraints/drawing.h
+    7211 samplers/top_p.h                16629 llama_cpp/functions.h           32252 constraints/told.h
+    7253 samplers/min_p.h                16699 llama_cpp/object.h              32313 constraints/kind.h
+    7294 samplers/by_sums.h              16753 llama_cpp/vocabulary.h          32357 constraints/top_p_decay.h
+    7454 samplers/top_h.h                16830 text/reading.h                  32441 constraints/accessors.h
+    7507 samplers/min_k.h                16940 text/strings.h                  32480 core/kinds.h
+    7563 samplers/xtc.h                  17040 text/values.h                   32523 base/restore.h
+    7645 samplers/infill.h               17195 text/documents.h                32537 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -409,6 +409,7 @@ typedef struct samp_params {
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
     float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float p_less_norm;                 /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
     float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
     float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float top_h;                       /* 1 in (0, 1]; 1 = off */
@@ -664,12 +665,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    grammar, logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
-              p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
-              on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
-              e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
-              epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which needs params->vocab), t
-              temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
-              truncation, no temperature.
+              p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end
+              if they are on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and
+              may be letters: e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a
+              top_a, l p_less, o p_less_norm, c epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which
+              needs params->vocab), t temperature, q smoothing_factor, n log_softmax (only there where it is named). ""
+              is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
      Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is
@@ -1031,8 +1032,13 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 /* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
      Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
      Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
-     MT19937  llama.cpp has none: the same cut. So for the next two.
+     MT19937  llama.cpp has none: the same cut. So for the next three.
      Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
+   samp_init_p_less_norm -- the same paper's p-less-norm, which keeps more: tokens with p >= scale * (n sum p^2 - 1) /
+   (n - 1), n the number of unmasked tokens. A flat row's threshold is 0, a sure one's is p_less'.
+     Cut      l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))); all unmasked stay where n q <= z^2, as where n is 1.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  as top_a.
+     Masked   tokens count in the paper's n, but not here: what nobody can draw changes no threshold.
    samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
      Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
    samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
@@ -1041,6 +1047,8 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
      Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+/* Keep tokens with p >= scale * (n sum p^2 - 1) / (n - 1). */
+SAMP_API samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep);
 /* Keep tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
 /* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */
@@ -5008,6 +5016,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(MIN_P) \
     X(TOP_A) \
     X(P_LESS) \
+    X(P_LESS_NORM) \
     X(EPSILON) \
     X(ETA) \
     X(TOP_H) \
@@ -7283,17 +7292,26 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
 
 /* ---- src/samplers/by_sums.h ---- */
-/* ---- top_a, p_less, epsilon, eta ----
+/* ---- top_a, p_less, p_less_norm, epsilon, eta ----
    Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
-   p^2; epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three, p_less 1
-   (0.365) one, epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
+   p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a
+   0.5 (0.125) keeps three, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three.
+   As a logit the threshold is at most the maximum. */
 
-/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
-   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
-static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
+static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
+
+/* The smallest logit that is kept. ln_p: of its number; n: the unmasked tokens, for p_less_norm; z: the sum of weights;
+   more: eta's sum of distances, p_less' of squares; in units of 2^-40. The fast path calls it with both ends of an
+   estimate, hence the doubles. */
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_P_LESS_NORM) {
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; a flat row's squares give 0 */
+        if (!(above > 0.0)) return -(double)FLT_MAX;
+        down = ln_p + sampi_ln(above / (n - 1.0));
+    }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
@@ -7316,7 +7334,7 @@ static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
     float x[SAMPI_TILE];
-    if (kind != SAMPI_P_LESS) return sums->s;
+    if (!sampi_takes_squares(kind)) return sums->s;
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->weights(x, n, sums->max, w, NULL);
@@ -7330,7 +7348,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
     double more = (double)sampi_more_of(s->kind, cur, &sums);
-    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
@@ -7380,6 +7398,23 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     "p-less", 0, 'l', "p_less;p-less", \
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS_NORM, scale, min_keep);
+}
+
+static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, p_less_norm, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_P_LESS_NORM_ROW \
+    "p-less-norm", 0, 'o', "p_less_norm;p-less-norm", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_P_LESS_NORM_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
@@ -9057,7 +9092,7 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     p.min_p = 0.0f;
     p.temp = 1.0f;
     p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
-              "epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+              "p_less_norm;epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
     return p;
 }
 
@@ -12153,7 +12188,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* ---- top_a, p_less, epsilon, eta ---- */
+/* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
 /* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
    maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
@@ -12173,11 +12208,12 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
-static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. n: as in
+   sampi_sums_floor. */
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
-    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
-    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+    if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, (double)n, high ? range->z_hi : range->z_lo,
                             high ? range->s_lo : range->s_hi);
 }
 
@@ -12187,14 +12223,15 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
     sampi_range range;
     sampi_range_of(row, &range);
     sampi_row before = *row;
+    size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
-        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
-        double high = sampi_floor_end(s, &range, true);
+        if (sampi_takes_squares(s->kind)) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, n, true);
         if (sampi_is_compact(row)) {
             sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
             return SAMP_OK;
         }
-        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, n, false), high)) break;
         range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
     }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
@@ -28058,6 +28095,7 @@ enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
     X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(P_LESS_NORM, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(XTC, xtc, false, false) \
@@ -28332,7 +28370,7 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        if (s->kind == SAMPI_P_LESS) return true;
+        if (sampi_takes_squares(s->kind)) return true;
     return false;
 }
 
@@ -29820,13 +29858,14 @@ static int sampi_shard_min_p(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
-/* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
+/* top_a, p_less, p_less_norm, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor
+   everywhere. */
 static int sampi_shard_by_sums(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
-    double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
-    double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
-    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
+    double ln_p = sampi_ln(s->u.cut.p), n = (double)row->sums.n, z = (double)row->sums.z;
+    double more = (double)(sampi_takes_squares(s->kind) ? row->sums_of_squares : row->sums.s);
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, n, z, more);
     return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 

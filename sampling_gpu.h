@@ -108,14 +108,14 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2075 gpu/done.h                       4292 gpu/shapes.h
-     134 gpu/api.h                        2200 gpu/prefix.h                     4489 gpu/device.h
-     250 gpu/switches.h                   2711 gpu/choosing.h                   4622 gpu/contexts.h
-     296 gpu/records.h                    2813 gpu/ending.h                     4783 gpu/steps.h
-     646 gpu/elements.h                   2963 gpu/samplers.h                   4873 gpu/where.h
-     917 gpu/passes.h                     3812 gpu/users.h                      5032 gpu/sending.h
-    1451 gpu/list.h                       3913 gpu/logprobs.h                   5305 gpu/batch.h
-    1850 gpu/left.h                       4069 gpu/advance.h                    5565 gpu/results.h
+       2 gpu/opening.h                    2076 gpu/done.h                       4294 gpu/shapes.h
+     134 gpu/api.h                        2201 gpu/prefix.h                     4491 gpu/device.h
+     250 gpu/switches.h                   2712 gpu/choosing.h                   4624 gpu/contexts.h
+     296 gpu/records.h                    2814 gpu/ending.h                     4785 gpu/steps.h
+     647 gpu/elements.h                   2964 gpu/samplers.h                   4875 gpu/where.h
+     918 gpu/passes.h                     3814 gpu/users.h                      5034 gpu/sending.h
+    1452 gpu/list.h                       3915 gpu/logprobs.h                   5307 gpu/batch.h
+    1851 gpu/left.h                       4071 gpu/advance.h                    5567 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -336,6 +336,7 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(MIN_P, min_p) \
     X(TOP_A, by_sums) \
     X(P_LESS, by_sums) \
+    X(P_LESS_NORM, by_sums) \
     X(EPSILON, by_sums) \
     X(ETA, by_sums) \
     X(TOP_H, beginning) \
@@ -3277,9 +3278,9 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* top_a, p_less, epsilon, eta. Phase 0: the floor (scale) from the sums, of p_less from a list of all whose squares
-   count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state while
-   keep_above asks its questions. */
+/* top_a, p_less, p_less_norm, epsilon, eta. Phase 0: the floor (scale) from the sums, of both p_less from a list of all
+   whose squares count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state
+   while keep_above asks its questions. */
 static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3287,7 +3288,7 @@ static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step
         int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         uint64_t more = st->s;
-        if (step->k == SAMPI_P_LESS) {
+        if (step->k == SAMPI_P_LESS || step->k == SAMPI_P_LESS_NORM) {
             known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)st->max - 14.0)));
             if (known != 1) return known;
             const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3301,7 +3302,8 @@ static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step
                 more += w * w;
             }
         }
-        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->z, (double)more);
+        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->n, (double)st->z,
+                                     (double)more);
         st->phase = 1;
     }
     return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);

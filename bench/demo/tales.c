@@ -101,6 +101,7 @@ static const option options[] = {
     {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
     {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},
     {{"--p-less"},             REAL, PARAM(p_less),             "keep p >= X times the sum of p^2; 0 = off"},
+    {{"--p-less-norm"},        REAL, PARAM(p_less_norm),        "the same, the sum made 0 for a flat row; 0 = off"},
     {{"--epsilon-cutoff"},     REAL, PARAM(epsilon_cutoff),     "keep p >= X; 0 = off"},
     {{"--eta-cutoff"},         REAL, PARAM(eta_cutoff),         "keep p >= X, or less if many are likely; 0 = off"},
     {{"--top-h"},              REAL, PARAM(top_h),              "keep the likeliest, to X times the entropy; 1 = off"},

@@ -18,12 +18,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    grammar, logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
-              p_less, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end if they are
-              on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters:
-              e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
-              epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which needs params->vocab), t
-              temperature, q smoothing_factor, n log_softmax (only there where it is named). "" is an empty order: no
-              truncation, no temperature.
+              p_less, p_less_norm, epsilon_cutoff, eta_cutoff, top_h, min_k behind min_p, smoothing_factor at the end
+              if they are on). An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and
+              may be letters: e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a
+              top_a, l p_less, o p_less_norm, c epsilon_cutoff, h eta_cutoff, b top_h, g min_k, x xtc, i infill (which
+              needs params->vocab), t temperature, q smoothing_factor, n log_softmax (only there where it is named). ""
+              is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by grammar, logit_bias, temp, mirostat (as llama.cpp does).
      Grammar  params->grammar is a sampler that masks, samp_init_grammar's or one of your own; what selects is

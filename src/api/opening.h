@@ -64,8 +64,8 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            p_less, epsilon, eta, top_h,
-            min_k, xtc, infill                 remove tokens        >>truncation
+            p_less, p_less_norm, epsilon,
+            eta, top_h, min_k, xtc, infill     remove tokens        >>truncation
          -> temp, temp_ext, smoothing,
             log_softmax                        scale, shift logits  >>temperature
          -> greedy, dist, mirostat,

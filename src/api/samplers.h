@@ -133,8 +133,13 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 /* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
      Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
      Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
-     MT19937  llama.cpp has none: the same cut. So for the next two.
+     MT19937  llama.cpp has none: the same cut. So for the next three.
      Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
+   samp_init_p_less_norm -- the same paper's p-less-norm, which keeps more: tokens with p >= scale * (n sum p^2 - 1) /
+   (n - 1), n the number of unmasked tokens. A flat row's threshold is 0, a sure one's is p_less'.
+     Cut      l >= max + ln(scale (n q / z - z) / (2^40 (n - 1))); all unmasked stay where n q <= z^2, as where n is 1.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's.   NaN  SAMP_E_NAN.   Ties, min_keep, leaves  as top_a.
+     Masked   tokens count in the paper's n, but not here: what nobody can draw changes no threshold.
    samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
      Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
    samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
@@ -143,6 +148,8 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
      Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
 SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+/* Keep tokens with p >= scale * (n sum p^2 - 1) / (n - 1). */
+SAMP_API samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep);
 /* Keep tokens with p >= epsilon. */
 SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
 /* Keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H). */

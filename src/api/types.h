@@ -115,6 +115,7 @@ typedef struct samp_params {
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
     float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float p_less_norm;                 /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
     float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
     float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float top_h;                       /* 1 in (0, 1]; 1 = off */

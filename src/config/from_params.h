@@ -34,7 +34,7 @@ SAMP_API SAMPI_COLD samp_params samp_plain_params(void)
     p.min_p = 0.0f;
     p.temp = 1.0f;
     p.order = "penalties;dry;temperature;smoothing_factor;top_n_sigma;top_k;tfs_z;typ_p;top_p;min_p;top_a;p_less;"
-              "epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
+              "p_less_norm;epsilon_cutoff;eta_cutoff;top_h;min_k;xtc";
     return p;
 }
 

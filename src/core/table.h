@@ -34,6 +34,7 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(MIN_P) \
     X(TOP_A) \
     X(P_LESS) \
+    X(P_LESS_NORM) \
     X(EPSILON) \
     X(ETA) \
     X(TOP_H) \

@@ -40,6 +40,7 @@
     X(MIN_P, min_p) \
     X(TOP_A, by_sums) \
     X(P_LESS, by_sums) \
+    X(P_LESS_NORM, by_sums) \
     X(EPSILON, by_sums) \
     X(ETA, by_sums) \
     X(TOP_H, beginning) \

@@ -314,9 +314,9 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* top_a, p_less, epsilon, eta. Phase 0: the floor (scale) from the sums, of p_less from a list of all whose squares
-   count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state while
-   keep_above asks its questions. */
+/* top_a, p_less, p_less_norm, epsilon, eta. Phase 0: the floor (scale) from the sums, of both p_less from a list of all
+   whose squares count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state
+   while keep_above asks its questions. */
 static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -324,7 +324,7 @@ static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step
         int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         uint64_t more = st->s;
-        if (step->k == SAMPI_P_LESS) {
+        if (step->k == SAMPI_P_LESS || step->k == SAMPI_P_LESS_NORM) {
             known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)st->max - 14.0)));
             if (known != 1) return known;
             const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -338,7 +338,8 @@ static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step
                 more += w * w;
             }
         }
-        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->z, (double)more);
+        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->n, (double)st->z,
+                                     (double)more);
         st->phase = 1;
     }
     return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);

@@ -49,6 +49,8 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(top_a, "top_a", "at least a times best squared", \
       samp_init_top_a(p->top_a, p->min_keep)) \
     X(p_less, "p_less", "at least the sum of p squared", samp_init_p_less(p->p_less, p->min_keep)) \
+    X(p_less_norm, "p_less_norm", "the same, but 0 for a flat row", \
+      samp_init_p_less_norm(p->p_less_norm, p->min_keep)) \
     X(epsilon, "epsilon_cutoff", "at least epsilon", samp_init_epsilon(p->epsilon_cutoff, p->min_keep)) \
     X(eta, "eta_cutoff", "epsilon, less if many are likely", samp_init_eta(p->eta_cutoff, p->min_keep)) \
     X(top_h, "top_h", "the likeliest, to a share of the entropy", samp_init_top_h(p->top_h, p->min_keep)) \
@@ -98,7 +100,8 @@ static const struct { const char *name, *from, *to, *first; } KNOBS[] = {
     { "top_n_sigma", "0", "4", "1" }, { "top_k", "0", "200", NULL }, { "top_k_ties", "0", "1", NULL },
     { "tfs_z", "0.01", "1", "0.8" }, { "typ_p", "0.01", "1", "0.7" }, { "top_p", "0.01", "1", NULL },
     { "min_p", "0", "1", NULL }, { "top_a", "0", "1", "0.3" },
-    { "p_less", "0", "1", "1" }, { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
+    { "p_less", "0", "1", "1" }, { "p_less_norm", "0", "1", "1" },
+    { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
     { "top_h", "0.01", "1", "0.4" }, { "min_k", "0", "50", "3" },
     { "xtc_probability", "0", "1", "1" }, { "xtc_threshold", "0", "0.5", NULL },
     { "temp", "0", "3", NULL }, { "dynatemp_range", "0", "2", "0.5" }, { "dynatemp_exponent", "0", "4", NULL },

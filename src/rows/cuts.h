@@ -275,7 +275,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* ---- top_a, p_less, epsilon, eta ---- */
+/* ---- top_a, p_less, p_less_norm, epsilon, eta ---- */
 
 /* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
    maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
@@ -295,11 +295,12 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
     range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
-static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. n: as in
+   sampi_sums_floor. */
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, size_t n, bool high)
 {
-    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
-    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+    if (s->kind == SAMPI_TOP_A || sampi_takes_squares(s->kind)) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, (double)n, high ? range->z_hi : range->z_lo,
                             high ? range->s_lo : range->s_hi);
 }
 
@@ -309,14 +310,15 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
     sampi_range range;
     sampi_range_of(row, &range);
     sampi_row before = *row;
+    size_t n = s->kind == SAMPI_P_LESS_NORM ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     for (;;) {
-        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
-        double high = sampi_floor_end(s, &range, true);
+        if (sampi_takes_squares(s->kind)) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, n, true);
         if (sampi_is_compact(row)) {
             sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
             return SAMP_OK;
         }
-        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, n, false), high)) break;
         range = sampi_exact(row, range.max, s->kind == SAMPI_ETA);
     }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));

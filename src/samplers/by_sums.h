@@ -1,14 +1,23 @@
-/* ---- top_a, p_less, epsilon, eta ----
+/* ---- top_a, p_less, p_less_norm, epsilon, eta ----
    Each keeps p_i >= a threshold that sums over the row decide, and the first token always: a * p_max^2; scale * sum
-   p^2; epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a 0.5 (0.125) keeps three, p_less 1
-   (0.365) one, epsilon 0.1 three, eta 0.2 (0.143) three. As a logit the threshold is at most the maximum. */
+   p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a
+   0.5 (0.125) keeps three, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three.
+   As a logit the threshold is at most the maximum. */
 
-/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
-   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
-static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
+static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
+
+/* The smallest logit that is kept. ln_p: of its number; n: the unmasked tokens, for p_less_norm; z: the sum of weights;
+   more: eta's sum of distances, p_less' of squares; in units of 2^-40. The fast path calls it with both ends of an
+   estimate, hence the doubles. */
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double n, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_P_LESS_NORM) {
+        double above = SAMPI_FMA(more / z, n, -(z / (double)SAMPI_ONE)); /* times Z; a flat row's squares give 0 */
+        if (!(above > 0.0)) return -(double)FLT_MAX;
+        down = ln_p + sampi_ln(above / (n - 1.0));
+    }
     if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
     if (kind == SAMPI_ETA) {
         double bound = SAMPI_FMA(ln_p, 0.5,
@@ -31,7 +40,7 @@ static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_
 {
     uint64_t w[SAMPI_TILE + 16], squares = 0;
     float x[SAMPI_TILE];
-    if (kind != SAMPI_P_LESS) return sums->s;
+    if (!sampi_takes_squares(kind)) return sums->s;
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->weights(x, n, sums->max, w, NULL);
@@ -45,7 +54,7 @@ static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_arra
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
     double more = (double)sampi_more_of(s->kind, cur, &sums);
-    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
@@ -95,6 +104,23 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     "p-less", 0, 'l', "p_less;p-less", \
         SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
+        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS_NORM, scale, min_keep);
+}
+
+static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
+    SAMPI_FIELD(FLOAT, p_less_norm, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(cut.min_keep),
+};
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_P_LESS_NORM_ROW \
+    "p-less-norm", 0, 'o', "p_less_norm;p-less-norm", \
+        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
+        SAMPI_FIELDS_OF(SAMPI_P_LESS_NORM_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
         sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)

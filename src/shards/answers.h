@@ -257,7 +257,7 @@ static bool sampi_wants_squares(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     for (int ahead = 0; (s = sampi_row_member(row, ahead)) != NULL; ahead++)
-        if (s->kind == SAMPI_P_LESS) return true;
+        if (sampi_takes_squares(s->kind)) return true;
     return false;
 }
 

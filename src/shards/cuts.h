@@ -128,13 +128,14 @@ static int sampi_shard_min_p(sampi_shard_row *row, sampi_sampler *s)
     return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 
-/* top_a, p_less, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor everywhere. */
+/* top_a, p_less, p_less_norm, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor
+   everywhere. */
 static int sampi_shard_by_sums(sampi_shard_row *row, sampi_sampler *s)
 {
     if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
-    double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
-    double more = (double)(s->kind == SAMPI_P_LESS ? row->sums_of_squares : row->sums.s);
-    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, more);
+    double ln_p = sampi_ln(s->u.cut.p), n = (double)row->sums.n, z = (double)row->sums.z;
+    double more = (double)(sampi_takes_squares(s->kind) ? row->sums_of_squares : row->sums.s);
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, n, z, more);
     return sampi_shard_floor(row, floor, sampi_min_keep(s));
 }
 

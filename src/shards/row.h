@@ -141,6 +141,7 @@ enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
     X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
+    X(P_LESS_NORM, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
     X(XTC, xtc, false, false) \

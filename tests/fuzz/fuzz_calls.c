@@ -97,7 +97,7 @@ static void any_params(source *s, samp_params *p, char text[32])
             &p->penalty_repeat, &p->penalty_freq,    &p->penalty_present, &p->dry_base,       &p->dry_multiplier,
             &p->mirostat_tau,   &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay, &p->p_less,
             &p->epsilon_cutoff, &p->eta_cutoff,      &p->top_h,           &p->min_k,          &p->smoothing_factor,
-            &p->smoothing_curve
+            &p->smoothing_curve, &p->p_less_norm
         };
         *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
     }
@@ -173,7 +173,7 @@ static samp_sampler *any_sampler(source *s)
     static const char *const breakers[] = { "ab", "\n" };
     size_t keep = any_size(s, 20);
     float p = any_float(s), q = any_float(s), r = any_float(s);
-    switch (below(s, 32)) {
+    switch (below(s, 33)) {
         case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
         case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
         case 2:
@@ -207,6 +207,7 @@ static samp_sampler *any_sampler(source *s)
         case 28:
         case 29: return any_constraint(s);
         case 30: return samp_init_gumbel(choose(s, 8));
+        case 31: return samp_init_p_less_norm(p, keep);
         default: return samp_init_dist(choose(s, 8));
     }
 }

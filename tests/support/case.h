@@ -604,6 +604,8 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
         case SAMPI_TOP_A: return samp_init_top_a(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_P_LESS: return samp_init_p_less(percent(s, 50) ? 1.0f : make_share(s, false), make_min_keep(s, n));
+        case SAMPI_P_LESS_NORM:
+            return samp_init_p_less_norm(percent(s, 50) ? 1.0f : make_share(s, false), make_min_keep(s, n));
         case SAMPI_EPSILON: return samp_init_epsilon(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_ETA: return samp_init_eta(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_TOP_H: return samp_init_top_h(make_top_h(s), make_min_keep(s, n));
@@ -714,8 +716,8 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     static const int usual[] = { SAMPI_LOGIT_BIAS,  SAMPI_LOG_SOFTMAX, SAMPI_PENALTIES, SAMPI_DRY,
                                  SAMPI_TOP_N_SIGMA, SAMPI_TOP_K,       SAMPI_TAIL_FREE, SAMPI_TYPICAL,
                                  SAMPI_TOP_P,       SAMPI_MIN_P,       SAMPI_TOP_A,     SAMPI_P_LESS,
-                                 SAMPI_EPSILON,     SAMPI_ETA,         SAMPI_TOP_H,     SAMPI_MIN_K,
-                                 SAMPI_XTC,         SAMPI_TEMP_EXT,    SAMPI_SMOOTHING };
+                                 SAMPI_P_LESS_NORM, SAMPI_EPSILON,     SAMPI_ETA,       SAMPI_TOP_H,
+                                 SAMPI_MIN_K,       SAMPI_XTC,         SAMPI_TEMP_EXT,  SAMPI_SMOOTHING };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
@@ -744,6 +746,7 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 10)) p.tfs_z = make_share(s, true);
     if (percent(s, 20)) p.top_n_sigma = (float)(3.0 * coarse(s));
     if (percent(s, 10)) p.p_less = make_share(s, false);
+    if (percent(s, 10)) p.p_less_norm = make_share(s, false);
     if (percent(s, 10)) p.epsilon_cutoff = make_cutoff(s);
     if (percent(s, 10)) p.eta_cutoff = make_cutoff(s);
     if (percent(s, 4)) p.top_h = make_top_h(s);

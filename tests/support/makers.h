@@ -33,6 +33,7 @@ static const samp_vocab letters_with_ends = { N, test_letters, NULL, NULL, some_
     X(min_p, samp_init_min_p(0.02f, 1)) \
     X(top_a, samp_init_top_a(0.01f, 1)) \
     X(p_less, samp_init_p_less(0.05f, 1)) \
+    X(p_less_norm, samp_init_p_less_norm(0.05f, 1)) \
     X(epsilon, samp_init_epsilon(1e-3f, 1)) \
     X(eta, samp_init_eta(1e-3f, 1)) \
     X(top_h, samp_init_top_h(0.95f, 1)) \

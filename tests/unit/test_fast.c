@@ -289,11 +289,12 @@ static samp_sampler *long_chain(int i)
     if (i == 21) samp_chain_add(chain, samp_init_top_h(0.4f, 0));
     if (i == 22) samp_chain_add(chain, samp_init_min_k(3.0f));
     if (i == 23) samp_chain_add(chain, samp_init_log_softmax());
+    if (i == 24) samp_chain_add(chain, samp_init_p_less_norm(1.0f, 0));
     if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
     return chain;
 }
 
-enum { N_LONG_CHAINS = 24 };
+enum { N_LONG_CHAINS = 25 };
 
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
@@ -1005,6 +1006,7 @@ enum cut_kind {
     CUT_MIN_P,
     CUT_TOP_A,
     CUT_P_LESS,
+    CUT_P_LESS_NORM,
     CUT_EPSILON,
     CUT_ETA,
     CUT_XTC,
@@ -1012,8 +1014,9 @@ enum cut_kind {
     CUT_MIN_K,
     N_CUTS
 };
-static const char *const cut_name[N_CUTS] = { "top_p",  "typical", "tail_free", "top_h", "min_p",       "top_a",
-                                              "p_less", "epsilon", "eta",       "xtc",   "top_n_sigma", "min_k" };
+static const char *const cut_name[N_CUTS] = { "top_p", "typical",     "tail_free",   "top_h",   "min_p",
+                                              "top_a", "p_less",      "p_less_norm", "epsilon", "eta",
+                                              "xtc",   "top_n_sigma", "min_k" };
 
 static samp_sampler *make_cut(int kind, float x)
 {
@@ -1026,6 +1029,7 @@ static samp_sampler *make_cut(int kind, float x)
         case CUT_MIN_P: return samp_init_min_p(x, 0);
         case CUT_TOP_A: return samp_init_top_a(x, 0);
         case CUT_P_LESS: return samp_init_p_less(x, 0);
+        case CUT_P_LESS_NORM: return samp_init_p_less_norm(x, 0);
         case CUT_EPSILON: return samp_init_epsilon(x, 0);
         case CUT_ETA: return samp_init_eta(x, 0);
         case CUT_XTC: return samp_init_xtc(1.0f, x, 0, 5);
@@ -1105,24 +1109,27 @@ static void stand_by_place(player *p, standing *st, const float *row, size_t n)
     for (size_t i = cur.size; i < n; i++) st->at[cur.data[i].id] = (double)(i + 1) * range;
 }
 
-/* What the cuts by one element compare it with: the standard deviation, the sum of p^2, e^H. */
+/* What the cuts by one element compare it with: the standard deviation, the sum of p^2, what
+   p_less_norm makes of that, e^H. */
 typedef struct row_sums {
-    double sigma, chance, perplexity;
+    double sigma, chance, norm, perplexity;
 } row_sums;
 
 static row_sums sums_of(const samp_token_data_array *cur)
 {
     const double n = (double)cur->size;
-    row_sums sums = { 0.0, 0.0, 0.0 };
-    double mean = 0.0;
+    row_sums sums = { 0.0, 0.0, 0.0, 0.0 };
+    double mean = 0.0, left = 0.0;
     for (size_t i = 0; i < cur->size; i++) mean += (double)cur->data[i].logit / n;
     for (size_t i = 0; i < cur->size; i++) {
         double p = (double)cur->data[i].p, off = (double)cur->data[i].logit - mean;
         sums.sigma += off * off / n;
         sums.chance += p * p;
+        left += cur->data[i].logit >= -FLT_MAX;
         if (p > 0.0) sums.perplexity -= p * log(p);
     }
     sums.sigma = sqrt(sums.sigma);
+    sums.norm = (left * sums.chance - 1.0) / fmax(left - 1.0, 1.0);
     sums.perplexity = exp(sums.perplexity);
     return sums;
 }
@@ -1134,6 +1141,7 @@ static double stands_at(int kind, const row_sums *sums, const samp_token_data *f
         case CUT_MIN_P: return exp(-down);
         case CUT_TOP_A: x = p / ((double)first->p * (double)first->p); break;
         case CUT_P_LESS: x = p / sums->chance; break;
+        case CUT_P_LESS_NORM: x = sums->norm > 0.0 ? p / sums->norm : 1.0; break;
         case CUT_ETA: x = fmax(p, p * sums->perplexity * p * sums->perplexity); break;
         case CUT_SIGMA: return down / sums->sigma;
         default: return p;
@@ -1716,7 +1724,8 @@ static samp_sampler *shown_chain(source *s, size_t n)
     for (size_t count = 1 + below(s, 4); count > 0; count--) {
         int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, SAMPI_MIROSTAT);
         samp_sampler *one = make_kind(s, kind, n);
-        samp_chain_add(chain, percent(s, 10) ? chain_of(one, make_kind(s, SAMPI_TEMP, n), NULL) : one);
+        bool nested = percent(s, 10) && kind < N_STAGES; /* a chain takes none behind what selects */
+        samp_chain_add(chain, nested ? chain_of(one, make_kind(s, SAMPI_TEMP, n), NULL) : one);
     }
     samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));

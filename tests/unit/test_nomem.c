@@ -825,6 +825,7 @@ typedef enum promise {
     X(samp_init_min_p, nothing, MAKES, made(w, make_min_p())) \
     X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1))) \
     X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1))) \
+    X(samp_init_p_less_norm, nothing, MAKES, made(w, samp_init_p_less_norm(1.0f, 1))) \
     X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1))) \
     X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1))) \
     X(samp_init_xtc, nothing, MAKES, made(w, make_xtc())) \

@@ -94,6 +94,7 @@ static void test_defaults(void **state)
     assert_same(p.min_p, 0.05f);
     assert_same(p.top_a, 0.0f);
     assert_same(p.p_less, 0.0f);
+    assert_same(p.p_less_norm, 0.0f);
     assert_same(p.epsilon_cutoff, 0.0f);
     assert_same(p.eta_cutoff, 0.0f);
     assert_same(p.top_h, 1.0f);
@@ -219,6 +220,7 @@ static void test_bad_fields(void **state)
     from_0_to_1(min_p);
     from_0_to_1(top_a);
     from_0_to_1(p_less);
+    from_0_to_1(p_less_norm);
     from_0_to_1(epsilon_cutoff);
     from_0_to_1(eta_cutoff);
     bad(top_h, 0.0f, SAMP_E_RANGE);
@@ -437,6 +439,9 @@ static void test_order(void **state)
     ordered("p_less;epsilon_cutoff;eta_cutoff", "logit-bias p-less epsilon eta dist");
     ordered("eta;p-less;epsilon", "logit-bias eta p-less epsilon dist");
     ordered("lch", "logit-bias p-less epsilon eta dist");
+    ordered("p_less_norm;p_less", "logit-bias p-less-norm p-less dist");
+    ordered("p-less-norm;top_k", "logit-bias p-less-norm top-k dist");
+    ordered("lo", "logit-bias p-less p-less-norm dist");
     ordered("min_k;top_h", "logit-bias min-k top-h dist");
     ordered("top-h;min-k", "logit-bias top-h min-k dist");
     ordered("gb", "logit-bias min-k top-h dist");
@@ -464,6 +469,7 @@ static void test_default_order_of_what_is_on(void **state)
     p.tfs_z = 0.9f;
     p.top_a = 0.1f;
     p.p_less = 1.0f;
+    p.p_less_norm = 1.0f;
     p.epsilon_cutoff = 3e-4f;
     p.eta_cutoff = 2e-3f;
     p.top_h = 0.4f;
@@ -475,12 +481,13 @@ static void test_default_order_of_what_is_on(void **state)
     assert_text(samp_name(samp_chain_get(chain, 5)), "tail-free");
     assert_text(samp_name(samp_chain_get(chain, 9)), "top-a");
     assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
-    assert_text(samp_name(samp_chain_get(chain, 11)), "epsilon");
-    assert_text(samp_name(samp_chain_get(chain, 12)), "eta");
-    assert_text(samp_name(samp_chain_get(chain, 13)), "top-h");
-    assert_text(samp_name(samp_chain_get(chain, 14)), "min-k");
-    assert_text(samp_name(samp_chain_get(chain, 17)), "smoothing");
-    assert_int_equal(samp_chain_n(chain), 19);
+    assert_text(samp_name(samp_chain_get(chain, 11)), "p-less-norm");
+    assert_text(samp_name(samp_chain_get(chain, 12)), "epsilon");
+    assert_text(samp_name(samp_chain_get(chain, 13)), "eta");
+    assert_text(samp_name(samp_chain_get(chain, 14)), "top-h");
+    assert_text(samp_name(samp_chain_get(chain, 15)), "min-k");
+    assert_text(samp_name(samp_chain_get(chain, 18)), "smoothing");
+    assert_int_equal(samp_chain_n(chain), 20);
     samp_free(chain);
 }
 
@@ -1446,29 +1453,21 @@ static void test_plain_params(void **state)
     assert_ok(samp_chain_add(dist, samp_init_dist(5)));
     same_draws(chain, dist);
     row(logits, 3);
-    for (int i = 0; i < 17; i++) { /* each member by itself leaves fewer than all, or other logits */
+    for (int i = 0; i < 18; i++) { /* each member by itself leaves fewer than all, or other logits */
         samp_params q = samp_plain_params();
-        float *const member[] = { &q.min_p,
-                                  &q.top_a,
-                                  &q.p_less,
-                                  &q.epsilon_cutoff,
-                                  &q.eta_cutoff,
-                                  &q.top_h,
-                                  &q.typ_p,
-                                  &q.tfs_z,
-                                  &q.top_n_sigma,
-                                  &q.min_k,
-                                  &q.top_p,
-                                  &q.temp,
-                                  &q.smoothing_factor,
-                                  &q.dynatemp_range,
-                                  &q.penalty_repeat,
+        float *const member[] = { &q.min_p,          &q.top_a,
+                                  &q.p_less,         &q.p_less_norm,
+                                  &q.epsilon_cutoff, &q.eta_cutoff,
+                                  &q.top_h,          &q.typ_p,
+                                  &q.tfs_z,          &q.top_n_sigma,
+                                  &q.min_k,          &q.top_p,
+                                  &q.temp,           &q.smoothing_factor,
+                                  &q.dynatemp_range, &q.penalty_repeat,
                                   &q.xtc_probability };
-        static const float on[] = {
-            0.3f, 0.5f, 1, 0.05f, 0.05f, 0.3f, 0.3f, 0.5f, 0.5f, 0.5f, 0.3f, 2, 1, 0.5f, 2, 1
-        };
-        if (i < 16) *member[i] = on[i];
-        if (i == 16) q.top_k = 3;
+        static const float on[] = { 0.3f, 0.5f, 1,    1, 0.05f, 0.05f, 0.3f, 0.3f, 0.5f,
+                                    0.5f, 0.5f, 0.3f, 2, 1,     0.5f,  2,    1 };
+        if (i < 17) *member[i] = on[i];
+        if (i == 17) q.top_k = 3;
         q.xtc_threshold = 0.01f;
         chain = build(&q);
         samp_token_data data[N], all[N];

@@ -415,7 +415,7 @@ static void test_threshold(const char *name, uint64_t stream, samp_sampler *(*ma
         }
         real top = (real)ref.t[0].logit, down = of(logl((real)x)) + ref.ln_z;
         if (down > 0) down = 0;
-        expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
+        expect_kept_above(top + down, down > -INFINITY ? fabsl(top) + fabsl(down) : 0, min_keep);
     }
     finish(name);
 }
@@ -448,6 +448,19 @@ static real of_p_less(real ln_x)
     return ln_x + logl(share);
 }
 
+/* (n sum p^2 - 1) / (n - 1), of the squares that of_p_less has seen to be right; at most 0: no threshold at all */
+static real of_p_less_norm(real ln_x)
+{
+    real n = (real)ref.n, z = (real)ref.z, sum = 0;
+    for (size_t i = 0; i < ref.n; i++) {
+        uint64_t w = (uint64_t)ref.w[i] >> 20;
+        sum += (real)(w * w);
+    }
+    (void)of_p_less(ln_x);
+    real above = n * ldexpl(sum, 40) - z * z;
+    return above > 0 ? ln_x + logl(above / (z * z * (n - 1))) : -(real)INFINITY;
+}
+
 static void test_top_a(void **state)
 {
     (void)state;
@@ -458,6 +471,12 @@ static void test_p_less(void **state)
 {
     (void)state;
     test_threshold("p_less", 62, samp_init_p_less, of_p_less);
+}
+
+static void test_p_less_norm(void **state)
+{
+    (void)state;
+    test_threshold("p_less_norm", 65, samp_init_p_less_norm, of_p_less_norm);
 }
 
 static void test_epsilon(void **state)
@@ -1456,16 +1475,16 @@ static void test_adaptive_p(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),     cmocka_unit_test(test_epsilon),   cmocka_unit_test(test_eta),
-        cmocka_unit_test(test_top_h),      cmocka_unit_test(test_min_k),     cmocka_unit_test(test_log_softmax),
-        cmocka_unit_test(test_smoothing),  cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab),
-        cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
-        cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),
-        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
-        cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),      cmocka_unit_test(test_greedy),      cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),        cmocka_unit_test(test_min_p),       cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),       cmocka_unit_test(test_p_less_norm), cmocka_unit_test(test_epsilon),
+        cmocka_unit_test(test_eta),          cmocka_unit_test(test_top_h),       cmocka_unit_test(test_min_k),
+        cmocka_unit_test(test_log_softmax),  cmocka_unit_test(test_smoothing),   cmocka_unit_test(test_infill),
+        cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),   cmocka_unit_test(test_typical),
+        cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),         cmocka_unit_test(test_temp),
+        cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),  cmocka_unit_test(test_penalties),
+        cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),        cmocka_unit_test(test_mirostat),
+        cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
     };
     return test_run(argc, argv, tests, load_rows, NULL);
 }

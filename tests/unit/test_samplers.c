@@ -99,6 +99,7 @@ static samp_sampler *sharp_top_p(void) { return samp_init_top_p(0.8f, 1); }
 static samp_sampler *sharp_min_p(void) { return samp_init_min_p(0.1f, 1); }
 static samp_sampler *sharp_min_p_keep(void) { return samp_init_min_p(0.9f, 4); }
 static samp_sampler *sharp_p_less(void) { return samp_init_p_less(1.0f, 1); }
+static samp_sampler *sharp_p_less_norm(void) { return samp_init_p_less_norm(1.0f, 1); }
 static samp_sampler *sharp_top_a(void) { return samp_init_top_a(0.2f, 1); }
 static samp_sampler *sharp_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
 static samp_sampler *sharp_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
@@ -123,6 +124,7 @@ static const kind_of_sampler kinds[] = {
     { "min-p", sharp_min_p,                    false, false, true,  false, true,  false, true },
     { "min-p, min_keep", sharp_min_p_keep,     false, false, true,  false, false, false, true },
     { "p-less", sharp_p_less,                  false, false, true,  false, true,  false, true },
+    { "p-less-norm", sharp_p_less_norm,        false, false, true,  false, true,  false, true },
     { "top-a", sharp_top_a,                    false, false, true,  false, true,  false, true },
     { "epsilon", sharp_epsilon,                false, false, true,  false, true,  false, true },
     { "epsilon, min_keep", sharp_epsilon_keep, false, false, true,  false, false, false, true },
@@ -815,7 +817,7 @@ static void test_min_p_threshold(void **state)
             }
 }
 
-/* ------------------------------------------------------------------------------------ p_less, epsilon, eta */
+/* ----------------------------------------------------------------------- p_less, p_less_norm, epsilon, eta */
 
 static void test_p_less(void **state)
 {
@@ -835,6 +837,32 @@ static void test_p_less(void **state)
     /* all alike: the sum is the p of each */
     golden(samp_init_p_less(1.0f, 0), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
     golden(samp_init_p_less(1.0f, 0), PROBS(0.5, 0.0, 0.5), PROBS(0.5, 0.5));
+}
+
+/* n counts what is not masked: with one more, 0.97 would be 0.2 below, and not 0.1487. */
+static void test_p_less_norm(void **state)
+{
+    (void)state;
+    golden(samp_init_p_less_norm(1.0f, 0), STEEP, PROBS(0.625, 0.375)); /* 0.1533 */
+    golden(samp_init_p_less_norm(0.979f, 0), STEEP, PROBS(0.625, 0.375));
+    golden(samp_init_p_less_norm(0.977f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95)); /* 0.1498 */
+    golden(samp_init_p_less_norm(0.327f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95)); /* 0.0501 */
+    golden(samp_init_p_less_norm(0.325f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less_norm(0.0f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less_norm(1e-45f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less_norm(1.0f, 3), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95));
+    golden(samp_init_p_less_norm(1.0f, SIZE_MAX), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less_norm(0.97f, 0), PROBS(0.15, 0.5, 0.0, 0.05, 0.3),
+           PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95));
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.3, 0.4, 0.3), PROBS(0.4, 0.3, 0.3)); /* 0.01 */
+    /* two: (p - q)^2 */
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.74, 0.26), PROBS(0.74, 0.26)); /* 0.2304 */
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.76, 0.24), PROBS(1.0));        /* 0.2704 */
+    /* all alike: it is 0; one: there is none */
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.5, 0.0, 0.5), PROBS(0.5, 0.5));
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(0.0, 1.0, 0.0), PROBS(1.0));
+    golden(samp_init_p_less_norm(1.0f, 0), PROBS(1.0), PROBS(1.0));
 }
 
 static void test_epsilon(void **state)
@@ -2276,6 +2304,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_min_p_leaves),
         cmocka_unit_test(test_min_p_threshold),
         cmocka_unit_test(test_p_less),
+        cmocka_unit_test(test_p_less_norm),
         cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_eta),
         cmocka_unit_test(test_top_h),

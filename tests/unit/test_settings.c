@@ -67,6 +67,7 @@ static const char *const MEMBERS[][3] = {
     { "min_p", "0.125", "a number in [0, 1]" },
     { "top_a", "0.5", "a number in [0, 1]" },
     { "p_less", "0.1875", "a number in [0, 1]" },
+    { "p_less_norm", "0.21875", "a number in [0, 1]" },
     { "epsilon_cutoff", "0.03125", "a number in [0, 1]" },
     { "eta_cutoff", "0.015625", "a number in [0, 1]" },
     { "top_h", "0.6875", "a number in (0, 1]" },
@@ -100,13 +101,13 @@ static const char *const MEMBERS[][3] = {
     { "order", "kpt",
       "names with ; between, or letters: penalties e, dry d, top_n_sigma s, top_k k, tfs_z f, typ_p y, top_p p, "
       "min_p m, "
-      "top_a a, p_less l, epsilon_cutoff c, eta_cutoff h, top_h b, min_k g, xtc x, infill i, temperature t, "
-      "smoothing_factor q, log_softmax n" },
+      "top_a a, p_less l, p_less_norm o, epsilon_cutoff c, eta_cutoff h, top_h b, min_k g, xtc x, infill i, "
+      "temperature t, smoothing_factor q, log_softmax n" },
     { "rng", "mt19937", "philox or mt19937" },
     { "n_ctx_train", "29", "a whole number in [0, 4194304]" },
 };
 
-/* The same by place: all 44 members, so that one more, wherever it stands, moves those behind it, or makes the struct
+/* The same by place: all 45 members, so that one more, wherever it stands, moves those behind it, or makes the struct
    larger than what is compared. Pointers are compared by what they point to. */
 static void test_every_member(void **state)
 {
@@ -115,7 +116,7 @@ static void test_every_member(void **state)
     static const samp_logit_bias bias = { 5, 2.0f };
     /* static, so that what lies between the members is zero in both */
     static const samp_params want = { UINT64_MAX, 3,        -7,        1,       0.25f,  0.125f, 0.5f,
-                                      0.1875f,    0.03125f, 0.015625f, 0.6875f, 0.75f,  0.375f, 1.5f,
+                                      0.1875f,    0.21875f, 0.03125f,  0.015625f, 0.6875f, 0.75f, 0.375f, 1.5f,
                                       2.25f,      0.625f,   0.875f,    1.25f,   2.5f,   3.5f,   0.4375f,
                                       7.5f,       11,       1.125f,    -0.5f,   -0.25f, 0.75f,  4.5f,
                                       13,         17,       breakers,  2,       5.5f,   6.5f,   0.0625f,

@@ -515,6 +515,10 @@ static samp_sampler *top_p_p_less(void)
 {
     return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less(0.5f, 0), samp_init_dist(7));
 }
+static samp_sampler *top_p_p_less_norm(void)
+{
+    return chain_of(samp_init_top_p(0.99f, 0), samp_init_p_less_norm(0.5f, 0), samp_init_dist(7));
+}
 static samp_sampler *typical_top_p_xtc(void)
 {
     return chain_of(samp_init_typical(0.99f, 0), samp_init_top_p(0.99f, 0), samp_init_xtc(1.0f, 1e-4f, 0, 8));
@@ -562,6 +566,7 @@ static const traffic TRAFFIC[] = {
     { "typical, xtc, adaptive_p", adaptive_typical, 3, 7, true }, /* three cuts of many, one behind another */
     { "top_p, temp_ext", top_p_dynamic, 2, 5, true },             /* two cuts or sums of many, one behind another, */
     { "top_p, p_less", top_p_p_less, 3, 5, true },
+    { "top_p, p_less_norm", top_p_p_less_norm, 3, 5, true },
     { "typical, eta", typical_eta, 2, 6, true },
     { "typical, top_p, xtc, typical, adaptive_p", three_nuclei, 3, 13, true },
     { "tail_free", tail_free, 20, 20, true }, /* needs the order itself of a flat row */
@@ -1089,12 +1094,14 @@ static void test_more_chains(void **state)
 {
     (void)state;
     static samp_sampler *(*const make[])(void) = {
-        softmax_dist,   dist_top_k,       dist_twice,       greedy_temp,       gumbel,         gumbel_top_k,
-        top_k_gumbel,   top_k_mirostat,   mirostat_few,     mirostat_many,     temp_mirostat,  adaptive_off,
-        top_p_top_k,    top_p_top_k_all,  top_p_min_p_keep, top_p_min_p_more,  typical_top_p,  temp_ext_alone,
-        smoothing,      sigma_twice,      xtc_kept,         eta_greedy,        min_p_sigma,    top_p_sigma,
-        typical_sigma,  top_p_dynamic,    typical_eta,      top_p_p_less,      three_nuclei,   forgets_dist,
-        forgets_gumbel, forgets_mirostat, forgets_min_p,    forgets_smoothing, forgets_greedy, forgets_top_k,
+        softmax_dist,      dist_top_k,     dist_twice,       greedy_temp,     gumbel,
+        gumbel_top_k,      top_k_gumbel,   top_k_mirostat,   mirostat_few,    mirostat_many,
+        temp_mirostat,     adaptive_off,   top_p_top_k,      top_p_top_k_all, top_p_min_p_keep,
+        top_p_min_p_more,  typical_top_p,  temp_ext_alone,   smoothing,       sigma_twice,
+        xtc_kept,          eta_greedy,     min_p_sigma,      top_p_sigma,     typical_sigma,
+        top_p_dynamic,     typical_eta,    top_p_p_less,     three_nuclei,    forgets_dist,
+        top_p_p_less_norm, forgets_gumbel, forgets_mirostat, forgets_min_p,   forgets_smoothing,
+        forgets_greedy,    forgets_top_k,
     };
     static const size_t lengths[] = { 1, 2, 60, 1500, 6000 };
     real_rows_load(REAL_ROWS_PATH);

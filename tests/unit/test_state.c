@@ -578,11 +578,14 @@ static samp_sampler *variant(int i)
         case 81: return samp_init_log_softmax();
         case 82: return samp_init_top_k_ties(4);
         case 83: return samp_init_top_k_ties(5);
+        case 84: return samp_init_p_less_norm(0.5f, 1);
+        case 85: return samp_init_p_less_norm(0.25f, 1);
+        case 86: return samp_init_p_less_norm(0.5f, 2);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 84 };
+enum { N_VARIANTS = 87 };
 
 static void test_states_of_other_samplers(void **state)
 {

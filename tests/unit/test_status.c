@@ -416,6 +416,11 @@ static void test_bad_truncation(void **state)
     bad(samp_init_p_less(NAN, 0), SAMP_E_NAN, "p_less");
     good(samp_init_p_less(0.0f, 0));
     good(samp_init_p_less(1.0f, SIZE_MAX));
+    bad(samp_init_p_less_norm(-1e-45f, 0), SAMP_E_RANGE, "p_less_norm");
+    bad(samp_init_p_less_norm(ULP_ABOVE_1, 0), SAMP_E_RANGE, "p_less_norm");
+    bad(samp_init_p_less_norm(NAN, 0), SAMP_E_NAN, "p_less_norm");
+    good(samp_init_p_less_norm(0.0f, 0));
+    good(samp_init_p_less_norm(1.0f, SIZE_MAX));
     bad(samp_init_epsilon(-1e-45f, 0), SAMP_E_RANGE, "epsilon_cutoff");
     bad(samp_init_epsilon(ULP_ABOVE_1, 0), SAMP_E_RANGE, "epsilon_cutoff");
     bad(samp_init_epsilon(NAN, 0), SAMP_E_NAN, "epsilon_cutoff");
@@ -1088,10 +1093,16 @@ static void test_doubled_ids(void **state)
                 }
                 assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
                 assert_ok(samp_chain_add(s, all[k]()));
-                assert_ok(samp_chain_insert(s, 0, all[below(&rng, N_ALL)]()));
+                const size_t first = below(&rng, N_ALL);
+                assert_ok(samp_chain_insert(s, 0, all[first]()));
                 assert_ok(samp_chain_add(s, selectors[below(&rng, N_SELECTORS)]()));
                 for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, (samp_token)below(&rng, 8)));
-                assert_ok(samp_apply(s, &cur));
+                const int status = samp_apply(s, &cur);
+                if (status == SAMP_E_EMPTY && all[first] == make_infill && all[k] == make_logit_bias) {
+                    samp_free(s); /* the one token that infill left is one that the bias masks */
+                    continue;
+                }
+                assert_ok(status);
                 assert_in_range(cur.selected, 0, cur.size - 1);
                 assert_true(data[cur.selected].logit > -INFINITY);
                 samp_free(s);
