@@ -108,14 +108,14 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2076 gpu/done.h                       4294 gpu/shapes.h
-     134 gpu/api.h                        2201 gpu/prefix.h                     4491 gpu/device.h
-     250 gpu/switches.h                   2712 gpu/choosing.h                   4624 gpu/contexts.h
-     296 gpu/records.h                    2814 gpu/ending.h                     4785 gpu/steps.h
-     647 gpu/elements.h                   2964 gpu/samplers.h                   4875 gpu/where.h
-     918 gpu/passes.h                     3814 gpu/users.h                      5034 gpu/sending.h
-    1452 gpu/list.h                       3915 gpu/logprobs.h                   5307 gpu/batch.h
-    1851 gpu/left.h                       4071 gpu/advance.h                    5567 gpu/results.h
+       2 gpu/opening.h                    2076 gpu/done.h                       4296 gpu/shapes.h
+     134 gpu/api.h                        2201 gpu/prefix.h                     4493 gpu/device.h
+     250 gpu/switches.h                   2712 gpu/choosing.h                   4626 gpu/contexts.h
+     296 gpu/records.h                    2814 gpu/ending.h                     4787 gpu/steps.h
+     647 gpu/elements.h                   2964 gpu/samplers.h                   4877 gpu/where.h
+     918 gpu/passes.h                     3816 gpu/users.h                      5036 gpu/sending.h
+    1452 gpu/list.h                       3917 gpu/logprobs.h                   5309 gpu/batch.h
+    1851 gpu/left.h                       4073 gpu/advance.h                    5569 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -2972,7 +2972,9 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
    tokens; mirostat and adaptive_p also their record, which is what they have learnt. It returns what all functions of
    gpu/left.h return. sampi_gpu_fill (gpu/sending.h) calls sampi_gpu_fill_* by the same list when a chain is packed.
    The record is zero then, but for kind, seed, stream and where its rules begin; a fill function writes parameters, or
-   the kind of a simpler step, and never the sampler. */
+   the kind of a simpler step, and never the sampler.
+
+   The room is over 800 lines long, as it has all samplers; none of them has more than a page. */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */

@@ -67,7 +67,8 @@ bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	@$(if $(PEERS),CC="$(CC)" sh bench/grammar/grammar_peers.sh $(B) && echo;) \
 	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
-$(B)/bench_grammar: bench/grammar/bench_grammar.c bench/bench.h tests/support/json_gbnf.h tests/support/schema_cases.h tests/support/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/grammar/bench_grammar.c bench/bench.h sampling.h \
+  $(patsubst %,tests/support/%.h,json_gbnf schema_cases source) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm
 
 $(B)/llama3.bin: bench/grammar/llama3_vocabulary.mjs | $(B) deps-npm

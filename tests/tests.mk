@@ -85,14 +85,16 @@ test-namespace: tests/tools/namespace.sh sampling.h sampling_gpu.h | $(B)
 ## test-public: test_nomem.c calls every public function
 test-public:
 	@sh tests/tools/public.sh
-	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk tests/README.md tests/support/makers.h src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
+	@awk -v files="$(wildcard tests/*/*.* tests/*/*/*.* bench/*.* bench/*/*.*)" -f tests/tools/where.awk \
+	  tests/README.md tests/support/makers.h src/api/samplers.h src/api/gumbel.h tests/unit/test_samplers.c tests/unit/test_reference.c
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/ship/demo.sh $(B)/tales
 	@sh tests/ship/demo.sh ./$(B)/tales $(B)/demo
 
 ## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
-test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/* src/*/README.md) README.md bench/README.md tests/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+PAGES := README.md bench/README.md tests/README.md $(wildcard src/*/README.md)
+test-readme: tests/ship/readme.sh tests/tools/blocks.awk $(wildcard tests/ship/readme/*) $(PAGES) $(B)/libsampling.so $(B)/tales $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/ship/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
@@ -349,7 +351,7 @@ parity-grammar-small: $(B)/parity_grammar
 	@library=$$(sh tests/ship/parity/fetch.sh $(B)/parity) && \
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
-$(B)/parity_grammar: tests/ship/parity/grammar.c tests/ship/parity/grammars.h tests/ship/parity/grammar_peer.h tests/ship/parity/llama_peer.h $(TEST_DEPS) | $(B)
+$(B)/parity_grammar: tests/ship/parity/grammar.c $(wildcard tests/ship/parity/*.h) $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) $(INCLUDE) $< -o $@ -lm -ldl
 
 # As root too; three ranks on a machine of two cores, in containers that let no process read another's memory

@@ -8,7 +8,9 @@
    tokens; mirostat and adaptive_p also their record, which is what they have learnt. It returns what all functions of
    gpu/left.h return. sampi_gpu_fill (gpu/sending.h) calls sampi_gpu_fill_* by the same list when a chain is packed.
    The record is zero then, but for kind, seed, stream and where its rules begin; a fill function writes parameters, or
-   the kind of a simpler step, and never the sampler. */
+   the kind of a simpler step, and never the sampler.
+
+   The room is over 800 lines long, as it has all samplers; none of them has more than a page. */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
