@@ -8,6 +8,7 @@
 #   without="A B"  macros that are never defined: what stands under #ifdef A is left out. make single
 #   with="A B"     macros that are always defined: #define stands in front, what stands under #ifndef A is left out.
 #   skip="a/b.h"   rooms that are left out
+#   bare=1         a copy to use, not to work on: without the list of rooms, and without the heads of those inside. make single
 
 function put(line) { out[++n_out] = line }
 
@@ -65,8 +66,9 @@ function room(path,    line, n)
     if (n_rooms > 1 || lines) put("/* ---- src/" path " ---- */")
     if (lines) put("#line 1 \"" dir "/" path "\"")
     while ((getline line < (dir "/" path)) > 0) {
-        n++
-        if (!hidden(line)) put(line)
+        if (++n == 1 && bare && path !~ /^api\// && line ~ /^\/\* ---- /) in_head = 1
+        if (!in_head && !hidden(line)) put(line)
+        if (line ~ /\*\/$/) in_head = 0
     }
     close(dir "/" path)
     if (!n) { print "headers: no room " dir "/" path > "/dev/stderr"; failed = 1; exit 1 }
@@ -97,9 +99,15 @@ is_room && !n_off {
 END {
     if (failed) exit 1
     print "/* Made by `make headers` from the rooms in src/: change those, not this file. */"
+    n = split(with, a, " ")
+    if (bare) {
+        for (i = 1; i <= list_at; i++) print out[i]
+        for (i = 1; i <= n; i++) print "#define " a[i]
+        for (i = list_at + 1; i <= n_out; i++) print out[i]
+        exit
+    }
     per = 3
     rows = int((n_rooms + per - 1) / per)
-    n = split(with, a, " ")
     above = 1 + 3 + rows + n
     for (i = 1; i <= list_at; i++) print out[i]
     print "/* The rooms of src/, and the line where each begins:"
