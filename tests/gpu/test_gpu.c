@@ -1680,7 +1680,8 @@ static bool refused_calls_change_nothing(void)
     CHECK(samp_gpu_sample_batch(gpu, NULL, &l, out) == SAMP_E_NULL);
     CHECK(samp_gpu_sample_batch(NULL, rows, &l, out) == SAMP_E_NULL);
     CHECK(samp_gpu_sample_batch(gpu, rows, NULL, out) == SAMP_E_NULL);
-    CHECK(samp_gpu_sample_batch(gpu, rows, &l, NULL) == SAMP_E_NULL);
+    samp_token *volatile no_tokens = NULL; /* gcc warns of a NULL that it sees */
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, no_tokens) == SAMP_E_NULL);
     samp_sampler *twice[2] = { rows[0], rows[0] };
     CHECK(samp_gpu_sample_batch(gpu, twice, &l, out) == SAMP_E_RANGE && out[0] == 77);
     CHECK(samp_get_position(rows[0]) == 0 && samp_get_position(rows[1]) == 0);
