@@ -27555,7 +27555,7 @@ enum {
 
 static const struct {
     uint8_t fields, entry, entries;
-    int8_t number, zero;
+    int16_t number, zero;
 } SAMPI_PARCEL_FACTS[SAMPI_N_PARCELS] = { { 0, 0, SAMPI_ENTRIES_NONE, 0, 0 },
 #define SAMPI_PARCEL_FACT(id, fields, entry, entries, number, zero, merge, name, room) \
     { fields, entry, SAMPI_ENTRIES_##entries, number, zero },
