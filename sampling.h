@@ -7322,7 +7322,7 @@ static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float ma
 }
 
 /* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
-static uint64_t sampi_squares(const uint64_t *w, size_t n)
+static SAMPI_HOT uint64_t sampi_squares(const uint64_t *w, size_t n)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) sum += (w[i] >> 20) * (w[i] >> 20);
