@@ -48,7 +48,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 #define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
 
 /* s of the first m tokens, whose logits are put in order. */
-static sampi_zipf sampi_row_zipf(const sampi_row *head)
+static SAMPI_HOT sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
     float l[SAMPI_ZIPF_MAX];
     sampi_zipf zipf = { 0.0, 0.0 };
