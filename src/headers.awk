@@ -75,6 +75,26 @@ function room(path,    line, n)
     if (n_rooms == 1) list_at = n_out
 }
 
+# The list of all rooms, with the lines where they begin; so many lines of #define follow it.
+function put_rooms(n_defined,    per, rows, above, r, c, k, text)
+{
+    per = 3
+    rows = int((n_rooms + per - 1) / per)
+    above = 1 + 3 + rows + n_defined
+    print "/* The rooms of src/, and the line where each begins:"
+    print ""
+    for (r = 0; r < rows; r++) {
+        text = "  "
+        for (c = 0; c < per; c++) {
+            k = r + c * rows + 1
+            if (k <= n_rooms) text = text sprintf(" %5d %-31s", begins[k] + (k == 1 ? 1 : above), name_of[k])
+        }
+        sub(/ +$/, "", text)
+        print text
+    }
+    print "*/"
+}
+
 BEGIN {
     n = split(without, a, " ")
     for (i = 1; i <= n; i++) { never[a[i]]; never[a[i] "_DECLARED"]; part[a[i]] }
@@ -100,28 +120,8 @@ END {
     if (failed) exit 1
     print "/* Made by `make headers` from the rooms in src/: change those, not this file. */"
     n = split(with, a, " ")
-    if (bare) {
-        for (i = 1; i <= list_at; i++) print out[i]
-        for (i = 1; i <= n; i++) print "#define " a[i]
-        for (i = list_at + 1; i <= n_out; i++) print out[i]
-        exit
-    }
-    per = 3
-    rows = int((n_rooms + per - 1) / per)
-    above = 1 + 3 + rows + n
     for (i = 1; i <= list_at; i++) print out[i]
-    print "/* The rooms of src/, and the line where each begins:"
-    print ""
-    for (r = 0; r < rows; r++) {
-        text = "  "
-        for (c = 0; c < per; c++) {
-            k = r + c * rows + 1
-            if (k <= n_rooms) text = text sprintf(" %5d %-31s", begins[k] + (k == 1 ? 1 : above), name_of[k])
-        }
-        sub(/ +$/, "", text)
-        print text
-    }
-    print "*/"
+    if (!bare) put_rooms(n)
     for (i = 1; i <= n; i++) print "#define " a[i]
     for (i = list_at + 1; i <= n_out; i++) print out[i]
 }
