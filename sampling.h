@@ -184,78 +184,78 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7760 samplers/temperature.h          17271 grammar/head.h
-     263 api/config.h                     7923 samplers/smoothing.h            17306 grammar/tree.h
-     294 api/types.h                      8005 samplers/softmax.h              18108 grammar/finishing.h
-     544 api/missing.h                    8037 samplers/drafted.h              18405 grammar/reading.h
-     558 api/sample.h                     8062 samplers/greedy.h               18490 grammar/gbnf.h
-     647 api/chains.h                     8103 samplers/choose.h               18782 grammar/regex.h
-     899 api/samplers.h                   8166 samplers/ratio.h                19179 grammar/derivatives.h
-    1161 api/gumbel.h                     8233 samplers/draw.h                 19756 grammar/vocabulary.h
-    1184 api/operator.h                   8318 samplers/dist.h                 20224 grammar/triggers.h
-    1234 api/kv.h                         8348 samplers/gumbel.h               20549 grammar/matcher.h
-    1415 api/llama_cpp.h                  8415 samplers/mirostat.h             20726 grammar/states.h
-    1457 api/text_error.h                 8663 samplers/adaptive_p.h           20881 grammar/items.h
-    1474 api/grammar.h                    8817 samplers/custom.h               21007 grammar/masks.h
-    1638 api/shards.h                     8877 config/describe.h               21202 grammar/runs.h
-    1736 api/peers.h                      9058 config/from_params.h            21375 grammar/entries.h
-    1805 api/drafts.h                     9123 config/orders.h                 21746 grammar/accepting.h
-    1904 api/constraints.h                9354 config/numbers.h                22082 grammar/waiting.h
-    2075 api/parts.h                      9492 config/set.h                    22208 grammar/history.h
-    2113 base/switches.h                  9646 config/tell.h                   22334 grammar/room.h
-    2367 base/random.h                    9777 config/settings.h               22635 grammar/sampler.h
-    2390 base/mt19937.h                   9889 life/rollback.h                 22897 grammar/hooks.h
-    2464 base/exact.h                    10145 life/chain.h                    23021 schema/head.h
-    2676 base/bits128.h                  10425 life/members.h                  23195 schema/errors.h
-    2755 base/elements.h                 10540 life/update.h                   23308 schema/collections.h
-    2884 kernels/llama_cpp/contract.h    10737 life/copy.h                     23342 schema/references.h
-    2932 kernels/contract.h              10905 rows/row.h                      23614 schema/strings.h
-    3052 kernels/scalar.h                11211 rows/reserve.h                  23676 schema/numbers.h
-    3238 kernels/llama_cpp/scalar.h      11281 rows/pieces.h                   23949 schema/sets.h
-    3259 kernels/sets.h                  11396 rows/thresholds.h               24147 schema/formats.h
-    3308 kernels/vectors.h               11502 rows/compact.h                  24344 schema/scalars.h
-    3426 kernels/avx512.h                11684 rows/sums.h                     24643 schema/goals.h
-    3510 kernels/avx2.h                  11832 rows/changes.h                  24864 schema/alternatives.h
-    3572 kernels/sse2.h                  11913 rows/cuts.h                     25342 schema/objects.h
-    3589 kernels/neon.h                  12344 rows/typical.h                  25855 schema/arrays.h
-    3611 kernels/wasm.h                  12656 rows/tail_free.h                26109 schema/whole.h
-    3627 kernels/generic.h               12729 rows/selecting.h                26282 grammar/grammars.h
-    3647 kernels/shared.h                12860 rows/mirostat.h                 26344 peers/tables.h
-    3771 kernels/passes.h                12941 rows/plan.h                     26651 peers/values.h
-    4344 kernels/llama_cpp/passes.h      12989 rows/logprobs.h                 27063 peers/llama_server.h
-    4428 kernels/check.h                 13075 rows/step.h                     27132 peers/fields.h
-    4452 kernels/dispatch.h              13092 rows/llama_cpp/sums.h           27293 peers/requests.h
-    4652 core/array.h                    13406 rows/llama_cpp/samplers.h       27417 shards/head.h
-    4982 core/table.h                    13871 rows/llama_cpp/step.h           27566 shards/bytes.h
-    5162 core/windows.h                  13901 run/apply.h                     27664 shards/merging.h
-    5254 constraints/record.h            13984 run/writing.h                   27954 shards/row.h
-    5291 rows/work.h                     14108 run/arrays.h                    28113 shards/answers.h
-    5317 life/past.h                     14210 run/arrays_llama_cpp.h          28670 shards/logprobs.h
-    5377 core/record.h                   14408 run/walk.h                      28816 shards/told.h
-    5492 core/fields.h                   14511 run/finish.h                    28970 shards/steps.h
-    5579 core/owners.h                   14551 run/draw_llama_cpp.h            29180 shards/prefix.h
-    5627 core/mt19937.h                  14625 run/draw.h                      29730 shards/cuts.h
-    5684 core/no_mt19937.h               14700 run/sample.h                    29942 shards/draws.h
-    5717 core/making.h                   14816 run/verify.h                    30098 shards/way.h
-    5850 core/streams.h                  14906 run/batch.h                     30212 shards/memory.h
-    5888 life/state_fields.h             15058 life/state.h                    30296 shards/batch.h
-    5988 samplers/llama_cpp.h            15234 operator/weights.h              30704 drafts/head.h
-    6076 samplers/logit_bias.h           15322 operator/search.h               30752 drafts/block.h
-    6177 samplers/patch.h                15461 operator/run.h                  30942 drafts/tree.h
-    6227 samplers/penalties.h            15630 kv/cells.h                      31076 drafts/relaxed.h
-    6377 samplers/dry.h                  15667 kv/making.h                     31159 constraints/automaton.h
-    6834 samplers/cut.h                  15893 kv/slot.h                       31249 constraints/making.h
-    6857 samplers/top_n_sigma.h          16032 kv/sequences.h                  31465 constraints/sampler.h
-    6958 samplers/top_k.h                16167 kv/data.h                       31558 constraints/constructors.h
-    7014 samplers/tail_free.h            16291 kv/update.h                     31824 constraints/accepting.h
-    7137 samplers/typical.h              16417 kv/state.h                      32066 constraints/drawing.h
-    7211 samplers/top_p.h                16629 llama_cpp/functions.h           32252 constraints/told.h
-    7253 samplers/min_p.h                16699 llama_cpp/object.h              32313 constraints/kind.h
-    7294 samplers/by_sums.h              16753 llama_cpp/vocabulary.h          32357 constraints/top_p_decay.h
-    7454 samplers/top_h.h                16830 text/reading.h                  32441 constraints/accessors.h
-    7507 samplers/min_k.h                16940 text/strings.h                  32480 core/kinds.h
-    7563 samplers/xtc.h                  17040 text/values.h                   32523 base/restore.h
-    7645 samplers/infill.h               17195 text/documents.h                32537 api/license.h
+       2 api/opening.h                    7746 samplers/temperature.h          17257 grammar/head.h
+     263 api/config.h                     7909 samplers/smoothing.h            17292 grammar/tree.h
+     294 api/types.h                      7991 samplers/softmax.h              18094 grammar/finishing.h
+     544 api/missing.h                    8023 samplers/drafted.h              18391 grammar/reading.h
+     558 api/sample.h                     8048 samplers/greedy.h               18476 grammar/gbnf.h
+     647 api/chains.h                     8089 samplers/choose.h               18768 grammar/regex.h
+     899 api/samplers.h                   8152 samplers/ratio.h                19165 grammar/derivatives.h
+    1161 api/gumbel.h                     8219 samplers/draw.h                 19742 grammar/vocabulary.h
+    1184 api/operator.h                   8304 samplers/dist.h                 20210 grammar/triggers.h
+    1234 api/kv.h                         8334 samplers/gumbel.h               20535 grammar/matcher.h
+    1415 api/llama_cpp.h                  8401 samplers/mirostat.h             20712 grammar/states.h
+    1457 api/text_error.h                 8649 samplers/adaptive_p.h           20867 grammar/items.h
+    1474 api/grammar.h                    8803 samplers/custom.h               20993 grammar/masks.h
+    1638 api/shards.h                     8863 config/describe.h               21188 grammar/runs.h
+    1736 api/peers.h                      9044 config/from_params.h            21361 grammar/entries.h
+    1805 api/drafts.h                     9109 config/orders.h                 21732 grammar/accepting.h
+    1904 api/constraints.h                9340 config/numbers.h                22068 grammar/waiting.h
+    2075 api/parts.h                      9478 config/set.h                    22194 grammar/history.h
+    2113 base/switches.h                  9632 config/tell.h                   22320 grammar/room.h
+    2367 base/random.h                    9763 config/settings.h               22621 grammar/sampler.h
+    2390 base/mt19937.h                   9875 life/rollback.h                 22883 grammar/hooks.h
+    2464 base/exact.h                    10131 life/chain.h                    23007 schema/head.h
+    2676 base/bits128.h                  10411 life/members.h                  23181 schema/errors.h
+    2755 base/elements.h                 10526 life/update.h                   23294 schema/collections.h
+    2884 kernels/llama_cpp/contract.h    10723 life/copy.h                     23328 schema/references.h
+    2932 kernels/contract.h              10891 rows/row.h                      23600 schema/strings.h
+    3052 kernels/scalar.h                11197 rows/reserve.h                  23662 schema/numbers.h
+    3238 kernels/llama_cpp/scalar.h      11267 rows/pieces.h                   23935 schema/sets.h
+    3259 kernels/sets.h                  11382 rows/thresholds.h               24133 schema/formats.h
+    3308 kernels/vectors.h               11488 rows/compact.h                  24330 schema/scalars.h
+    3426 kernels/avx512.h                11670 rows/sums.h                     24629 schema/goals.h
+    3510 kernels/avx2.h                  11818 rows/changes.h                  24850 schema/alternatives.h
+    3572 kernels/sse2.h                  11899 rows/cuts.h                     25328 schema/objects.h
+    3589 kernels/neon.h                  12330 rows/typical.h                  25841 schema/arrays.h
+    3611 kernels/wasm.h                  12642 rows/tail_free.h                26095 schema/whole.h
+    3627 kernels/generic.h               12715 rows/selecting.h                26268 grammar/grammars.h
+    3647 kernels/shared.h                12846 rows/mirostat.h                 26330 peers/tables.h
+    3771 kernels/passes.h                12927 rows/plan.h                     26637 peers/values.h
+    4344 kernels/llama_cpp/passes.h      12975 rows/logprobs.h                 27049 peers/llama_server.h
+    4428 kernels/check.h                 13061 rows/step.h                     27118 peers/fields.h
+    4452 kernels/dispatch.h              13078 rows/llama_cpp/sums.h           27279 peers/requests.h
+    4652 core/array.h                    13392 rows/llama_cpp/samplers.h       27403 shards/head.h
+    4982 core/table.h                    13857 rows/llama_cpp/step.h           27552 shards/bytes.h
+    5162 core/windows.h                  13887 run/apply.h                     27650 shards/merging.h
+    5254 constraints/record.h            13970 run/writing.h                   27940 shards/row.h
+    5291 rows/work.h                     14094 run/arrays.h                    28099 shards/answers.h
+    5317 life/past.h                     14196 run/arrays_llama_cpp.h          28656 shards/logprobs.h
+    5377 core/record.h                   14394 run/walk.h                      28802 shards/told.h
+    5492 core/fields.h                   14497 run/finish.h                    28956 shards/steps.h
+    5579 core/owners.h                   14537 run/draw_llama_cpp.h            29166 shards/prefix.h
+    5627 core/mt19937.h                  14611 run/draw.h                      29716 shards/cuts.h
+    5684 core/no_mt19937.h               14686 run/sample.h                    29928 shards/draws.h
+    5717 core/making.h                   14802 run/verify.h                    30084 shards/way.h
+    5850 core/streams.h                  14892 run/batch.h                     30198 shards/memory.h
+    5888 life/state_fields.h             15044 life/state.h                    30282 shards/batch.h
+    5988 samplers/llama_cpp.h            15220 operator/weights.h              30690 drafts/head.h
+    6076 samplers/logit_bias.h           15308 operator/search.h               30738 drafts/block.h
+    6177 samplers/patch.h                15447 operator/run.h                  30928 drafts/tree.h
+    6227 samplers/penalties.h            15616 kv/cells.h                      31062 drafts/relaxed.h
+    6377 samplers/dry.h                  15653 kv/making.h                     31145 constraints/automaton.h
+    6834 samplers/cut.h                  15879 kv/slot.h                       31235 constraints/making.h
+    6857 samplers/top_n_sigma.h          16018 kv/sequences.h                  31451 constraints/sampler.h
+    6958 samplers/top_k.h                16153 kv/data.h                       31544 constraints/constructors.h
+    7014 samplers/tail_free.h            16277 kv/update.h                     31810 constraints/accepting.h
+    7137 samplers/typical.h              16403 kv/state.h                      32052 constraints/drawing.h
+    7211 samplers/top_p.h                16615 llama_cpp/functions.h           32238 constraints/told.h
+    7253 samplers/min_p.h                16685 llama_cpp/object.h              32299 constraints/kind.h
+    7294 samplers/by_sums.h              16739 llama_cpp/vocabulary.h          32343 constraints/top_p_decay.h
+    7440 samplers/top_h.h                16816 text/reading.h                  32427 constraints/accessors.h
+    7493 samplers/min_k.h                16926 text/strings.h                  32466 core/kinds.h
+    7549 samplers/xtc.h                  17026 text/values.h                   32509 base/restore.h
+    7631 samplers/infill.h               17181 text/documents.h                32523 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -7366,6 +7366,12 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
+/* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
+#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
+    name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
+        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 {
     return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
@@ -7378,10 +7384,9 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
+        sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {
@@ -7393,12 +7398,7 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_P_LESS_ROW \
-    "p-less", 0, 'l', "p_less;p-less", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_P_LESS_ROW SAMPI_BY_SUMS_ROW("p-less", 'l', "p_less;p-less", SAMPI_P_LESS_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep)
 {
@@ -7410,12 +7410,8 @@ static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_P_LESS_NORM_ROW \
-    "p-less-norm", 0, 'o', "p_less_norm;p-less-norm", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_P_LESS_NORM_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+    SAMPI_BY_SUMS_ROW("p-less-norm", 'o', "p_less_norm;p-less-norm", SAMPI_P_LESS_NORM_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
 {
@@ -7427,12 +7423,7 @@ static const sampi_field SAMPI_EPSILON_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_EPSILON_ROW \
-    "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_EPSILON_ROW SAMPI_BY_SUMS_ROW("epsilon", 'c', "epsilon_cutoff;epsilon", SAMPI_EPSILON_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
 {
@@ -7444,12 +7435,7 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_ETA_ROW \
-    "eta", 0, 'h', "eta_cutoff;eta", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
 
 /* ---- src/samplers/top_h.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----

@@ -72,6 +72,12 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 }
 #endif
 
+/* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
+#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
+    name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
+        sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_a(float a, size_t min_keep)
 {
     return sampi_init_cut(SAMPI_TOP_A, a, min_keep);
@@ -84,10 +90,9 @@ static const sampi_field SAMPI_TOP_A_FIELDS[] = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_A_ROW \
-    "top-a", 0, 'a', "top_a;top-a", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
-        SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
+    "top-a", 0, 'a', "top_a;top-a", SAMPI_BY_SUMS_FLAGS | SAMPI_LLAMA_SORTS, SAMPI_FIELDS_OF(SAMPI_TOP_A_FIELDS), \
+        sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
+        SAMPI_BY_LLAMA_CPP(sampi_llama_top_a, NULL)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less(float scale, size_t min_keep)
 {
@@ -99,12 +104,7 @@ static const sampi_field SAMPI_P_LESS_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_P_LESS_ROW \
-    "p-less", 0, 'l', "p_less;p-less", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_P_LESS_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_P_LESS_ROW SAMPI_BY_SUMS_ROW("p-less", 'l', "p_less;p-less", SAMPI_P_LESS_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_p_less_norm(float scale, size_t min_keep)
 {
@@ -116,12 +116,8 @@ static const sampi_field SAMPI_P_LESS_NORM_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_P_LESS_NORM_ROW \
-    "p-less-norm", 0, 'o', "p_less_norm;p-less-norm", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_P_LESS_NORM_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+    SAMPI_BY_SUMS_ROW("p-less-norm", 'o', "p_less_norm;p-less-norm", SAMPI_P_LESS_NORM_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
 {
@@ -133,12 +129,7 @@ static const sampi_field SAMPI_EPSILON_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_EPSILON_ROW \
-    "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_EPSILON_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, \
-        sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_EPSILON_ROW SAMPI_BY_SUMS_ROW("epsilon", 'c', "epsilon_cutoff;epsilon", SAMPI_EPSILON_FIELDS)
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
 {
@@ -150,9 +141,4 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
     SAMPI_MIN_KEEP(cut.min_keep),
 };
 
-/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
-#define SAMPI_ETA_ROW \
-    "eta", 0, 'h', "eta_cutoff;eta", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
-        SAMPI_FIELDS_OF(SAMPI_ETA_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_by_sums_apply, sampi_fast_by_sums, \
-        SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
+#define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
