@@ -184,78 +184,79 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7746 samplers/temperature.h          17257 grammar/head.h
-     263 api/config.h                     7909 samplers/smoothing.h            17292 grammar/tree.h
-     294 api/types.h                      7991 samplers/softmax.h              18094 grammar/finishing.h
-     544 api/missing.h                    8023 samplers/drafted.h              18391 grammar/reading.h
-     558 api/sample.h                     8048 samplers/greedy.h               18476 grammar/gbnf.h
-     647 api/chains.h                     8089 samplers/choose.h               18768 grammar/regex.h
-     899 api/samplers.h                   8152 samplers/ratio.h                19165 grammar/derivatives.h
-    1161 api/gumbel.h                     8219 samplers/draw.h                 19742 grammar/vocabulary.h
-    1184 api/operator.h                   8304 samplers/dist.h                 20210 grammar/triggers.h
-    1234 api/kv.h                         8334 samplers/gumbel.h               20535 grammar/matcher.h
-    1415 api/llama_cpp.h                  8401 samplers/mirostat.h             20712 grammar/states.h
-    1457 api/text_error.h                 8649 samplers/adaptive_p.h           20867 grammar/items.h
-    1474 api/grammar.h                    8803 samplers/custom.h               20993 grammar/masks.h
-    1638 api/shards.h                     8863 config/describe.h               21188 grammar/runs.h
-    1736 api/peers.h                      9044 config/from_params.h            21361 grammar/entries.h
-    1805 api/drafts.h                     9109 config/orders.h                 21732 grammar/accepting.h
-    1904 api/constraints.h                9340 config/numbers.h                22068 grammar/waiting.h
-    2075 api/parts.h                      9478 config/set.h                    22194 grammar/history.h
-    2113 base/switches.h                  9632 config/tell.h                   22320 grammar/room.h
-    2367 base/random.h                    9763 config/settings.h               22621 grammar/sampler.h
-    2390 base/mt19937.h                   9875 life/rollback.h                 22883 grammar/hooks.h
-    2464 base/exact.h                    10131 life/chain.h                    23007 schema/head.h
-    2676 base/bits128.h                  10411 life/members.h                  23181 schema/errors.h
-    2755 base/elements.h                 10526 life/update.h                   23294 schema/collections.h
-    2884 kernels/llama_cpp/contract.h    10723 life/copy.h                     23328 schema/references.h
-    2932 kernels/contract.h              10891 rows/row.h                      23600 schema/strings.h
-    3052 kernels/scalar.h                11197 rows/reserve.h                  23662 schema/numbers.h
-    3238 kernels/llama_cpp/scalar.h      11267 rows/pieces.h                   23935 schema/sets.h
-    3259 kernels/sets.h                  11382 rows/thresholds.h               24133 schema/formats.h
-    3308 kernels/vectors.h               11488 rows/compact.h                  24330 schema/scalars.h
-    3426 kernels/avx512.h                11670 rows/sums.h                     24629 schema/goals.h
-    3510 kernels/avx2.h                  11818 rows/changes.h                  24850 schema/alternatives.h
-    3572 kernels/sse2.h                  11899 rows/cuts.h                     25328 schema/objects.h
-    3589 kernels/neon.h                  12330 rows/typical.h                  25841 schema/arrays.h
-    3611 kernels/wasm.h                  12642 rows/tail_free.h                26095 schema/whole.h
-    3627 kernels/generic.h               12715 rows/selecting.h                26268 grammar/grammars.h
-    3647 kernels/shared.h                12846 rows/mirostat.h                 26330 peers/tables.h
-    3771 kernels/passes.h                12927 rows/plan.h                     26637 peers/values.h
-    4344 kernels/llama_cpp/passes.h      12975 rows/logprobs.h                 27049 peers/llama_server.h
-    4428 kernels/check.h                 13061 rows/step.h                     27118 peers/fields.h
-    4452 kernels/dispatch.h              13078 rows/llama_cpp/sums.h           27279 peers/requests.h
-    4652 core/array.h                    13392 rows/llama_cpp/samplers.h       27403 shards/head.h
-    4982 core/table.h                    13857 rows/llama_cpp/step.h           27552 shards/bytes.h
-    5162 core/windows.h                  13887 run/apply.h                     27650 shards/merging.h
-    5254 constraints/record.h            13970 run/writing.h                   27940 shards/row.h
-    5291 rows/work.h                     14094 run/arrays.h                    28099 shards/answers.h
-    5317 life/past.h                     14196 run/arrays_llama_cpp.h          28656 shards/logprobs.h
-    5377 core/record.h                   14394 run/walk.h                      28802 shards/told.h
-    5492 core/fields.h                   14497 run/finish.h                    28956 shards/steps.h
-    5579 core/owners.h                   14537 run/draw_llama_cpp.h            29166 shards/prefix.h
-    5627 core/mt19937.h                  14611 run/draw.h                      29716 shards/cuts.h
-    5684 core/no_mt19937.h               14686 run/sample.h                    29928 shards/draws.h
-    5717 core/making.h                   14802 run/verify.h                    30084 shards/way.h
-    5850 core/streams.h                  14892 run/batch.h                     30198 shards/memory.h
-    5888 life/state_fields.h             15044 life/state.h                    30282 shards/batch.h
-    5988 samplers/llama_cpp.h            15220 operator/weights.h              30690 drafts/head.h
-    6076 samplers/logit_bias.h           15308 operator/search.h               30738 drafts/block.h
-    6177 samplers/patch.h                15447 operator/run.h                  30928 drafts/tree.h
-    6227 samplers/penalties.h            15616 kv/cells.h                      31062 drafts/relaxed.h
-    6377 samplers/dry.h                  15653 kv/making.h                     31145 constraints/automaton.h
-    6834 samplers/cut.h                  15879 kv/slot.h                       31235 constraints/making.h
-    6857 samplers/top_n_sigma.h          16018 kv/sequences.h                  31451 constraints/sampler.h
-    6958 samplers/top_k.h                16153 kv/data.h                       31544 constraints/constructors.h
-    7014 samplers/tail_free.h            16277 kv/update.h                     31810 constraints/accepting.h
-    7137 samplers/typical.h              16403 kv/state.h                      32052 constraints/drawing.h
-    7211 samplers/top_p.h                16615 llama_cpp/functions.h           32238 constraints/told.h
-    7253 samplers/min_p.h                16685 llama_cpp/object.h              32299 constraints/kind.h
-    7294 samplers/by_sums.h              16739 llama_cpp/vocabulary.h          32343 constraints/top_p_decay.h
-    7440 samplers/top_h.h                16816 text/reading.h                  32427 constraints/accessors.h
-    7493 samplers/min_k.h                16926 text/strings.h                  32466 core/kinds.h
-    7549 samplers/xtc.h                  17026 text/values.h                   32509 base/restore.h
-    7631 samplers/infill.h               17181 text/documents.h                32523 api/license.h
+       2 api/opening.h                    7929 samplers/smoothing.h            18114 grammar/finishing.h
+     264 api/config.h                     8011 samplers/softmax.h              18411 grammar/reading.h
+     295 api/types.h                      8043 samplers/drafted.h              18496 grammar/gbnf.h
+     545 api/missing.h                    8068 samplers/greedy.h               18788 grammar/regex.h
+     559 api/sample.h                     8109 samplers/choose.h               19185 grammar/derivatives.h
+     648 api/chains.h                     8172 samplers/ratio.h                19762 grammar/vocabulary.h
+     900 api/samplers.h                   8239 samplers/draw.h                 20230 grammar/triggers.h
+    1162 api/gumbel.h                     8324 samplers/dist.h                 20555 grammar/matcher.h
+    1185 api/operator.h                   8354 samplers/gumbel.h               20732 grammar/states.h
+    1235 api/kv.h                         8421 samplers/mirostat.h             20887 grammar/items.h
+    1416 api/llama_cpp.h                  8669 samplers/adaptive_p.h           21013 grammar/masks.h
+    1458 api/text_error.h                 8823 samplers/custom.h               21208 grammar/runs.h
+    1475 api/grammar.h                    8883 config/describe.h               21381 grammar/entries.h
+    1658 api/shards.h                     9064 config/from_params.h            21752 grammar/accepting.h
+    1756 api/peers.h                      9129 config/orders.h                 22088 grammar/waiting.h
+    1825 api/drafts.h                     9360 config/numbers.h                22214 grammar/history.h
+    1924 api/constraints.h                9498 config/set.h                    22340 grammar/room.h
+    2095 api/parts.h                      9652 config/tell.h                   22641 grammar/sampler.h
+    2133 base/switches.h                  9783 config/settings.h               22850 grammar/forced.h
+    2387 base/random.h                    9895 life/rollback.h                 23018 grammar/hooks.h
+    2410 base/mt19937.h                  10151 life/chain.h                    23142 schema/head.h
+    2484 base/exact.h                    10431 life/members.h                  23316 schema/errors.h
+    2696 base/bits128.h                  10546 life/update.h                   23429 schema/collections.h
+    2775 base/elements.h                 10743 life/copy.h                     23463 schema/references.h
+    2904 kernels/llama_cpp/contract.h    10911 rows/row.h                      23735 schema/strings.h
+    2952 kernels/contract.h              11217 rows/reserve.h                  23797 schema/numbers.h
+    3072 kernels/scalar.h                11287 rows/pieces.h                   24070 schema/sets.h
+    3258 kernels/llama_cpp/scalar.h      11402 rows/thresholds.h               24268 schema/formats.h
+    3279 kernels/sets.h                  11508 rows/compact.h                  24465 schema/scalars.h
+    3328 kernels/vectors.h               11690 rows/sums.h                     24764 schema/goals.h
+    3446 kernels/avx512.h                11838 rows/changes.h                  24985 schema/alternatives.h
+    3530 kernels/avx2.h                  11919 rows/cuts.h                     25463 schema/objects.h
+    3592 kernels/sse2.h                  12350 rows/typical.h                  25976 schema/arrays.h
+    3609 kernels/neon.h                  12662 rows/tail_free.h                26230 schema/whole.h
+    3631 kernels/wasm.h                  12735 rows/selecting.h                26403 grammar/grammars.h
+    3647 kernels/generic.h               12866 rows/mirostat.h                 26465 peers/tables.h
+    3667 kernels/shared.h                12947 rows/plan.h                     26772 peers/values.h
+    3791 kernels/passes.h                12995 rows/logprobs.h                 27184 peers/llama_server.h
+    4364 kernels/llama_cpp/passes.h      13081 rows/step.h                     27253 peers/fields.h
+    4448 kernels/check.h                 13098 rows/llama_cpp/sums.h           27414 peers/requests.h
+    4472 kernels/dispatch.h              13412 rows/llama_cpp/samplers.h       27538 shards/head.h
+    4672 core/array.h                    13877 rows/llama_cpp/step.h           27687 shards/bytes.h
+    5002 core/table.h                    13907 run/apply.h                     27785 shards/merging.h
+    5182 core/windows.h                  13990 run/writing.h                   28075 shards/row.h
+    5274 constraints/record.h            14114 run/arrays.h                    28234 shards/answers.h
+    5311 rows/work.h                     14216 run/arrays_llama_cpp.h          28791 shards/logprobs.h
+    5337 life/past.h                     14414 run/walk.h                      28937 shards/told.h
+    5397 core/record.h                   14517 run/finish.h                    29091 shards/steps.h
+    5512 core/fields.h                   14557 run/draw_llama_cpp.h            29301 shards/prefix.h
+    5599 core/owners.h                   14631 run/draw.h                      29851 shards/cuts.h
+    5647 core/mt19937.h                  14706 run/sample.h                    30063 shards/draws.h
+    5704 core/no_mt19937.h               14822 run/verify.h                    30219 shards/way.h
+    5737 core/making.h                   14912 run/batch.h                     30333 shards/memory.h
+    5870 core/streams.h                  15064 life/state.h                    30417 shards/batch.h
+    5908 life/state_fields.h             15240 operator/weights.h              30825 drafts/head.h
+    6008 samplers/llama_cpp.h            15328 operator/search.h               30873 drafts/block.h
+    6096 samplers/logit_bias.h           15467 operator/run.h                  31063 drafts/tree.h
+    6197 samplers/patch.h                15636 kv/cells.h                      31197 drafts/relaxed.h
+    6247 samplers/penalties.h            15673 kv/making.h                     31280 constraints/automaton.h
+    6397 samplers/dry.h                  15899 kv/slot.h                       31370 constraints/making.h
+    6854 samplers/cut.h                  16038 kv/sequences.h                  31586 constraints/sampler.h
+    6877 samplers/top_n_sigma.h          16173 kv/data.h                       31679 constraints/constructors.h
+    6978 samplers/top_k.h                16297 kv/update.h                     31945 constraints/accepting.h
+    7034 samplers/tail_free.h            16423 kv/state.h                      32187 constraints/drawing.h
+    7157 samplers/typical.h              16635 llama_cpp/functions.h           32373 constraints/told.h
+    7231 samplers/top_p.h                16705 llama_cpp/object.h              32434 constraints/kind.h
+    7273 samplers/min_p.h                16759 llama_cpp/vocabulary.h          32478 constraints/top_p_decay.h
+    7314 samplers/by_sums.h              16836 text/reading.h                  32562 constraints/accessors.h
+    7460 samplers/top_h.h                16946 text/strings.h                  32601 core/kinds.h
+    7513 samplers/min_k.h                17046 text/values.h                   32644 base/restore.h
+    7569 samplers/xtc.h                  17201 text/documents.h                32658 api/license.h
+    7651 samplers/infill.h               17277 grammar/head.h
+    7766 samplers/temperature.h          17312 grammar/tree.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1608,13 +1609,32 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
               SAMP_E_NOMEM.   After an error bits are not valid.
    samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
    samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
-     (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
-     tokenise and accept them. */
+     (may be NULL if size is 0). Whole characters only, but for what size cuts off. As tokens: samp_grammar_draft. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 /* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* The bytes that must follow, whatever comes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
+
+/* samp_grammar_draft -- what must follow as tokens: a draft for samp_verify, which saves a step of the model for each
+   that it accepts. Names of members, punctuation, a const: with "ordered" and "compact" or "spaced" much of a schema is
+   forced; where any white space may come, little is.
+     tokens   [n_max] (may be NULL if n_max is 0) of the bytes that samp_grammar_forced tells, always the longest that
+              fits. Other tokens may spell the same bytes, so the model has the last word. Not told is the last one
+              where one that the grammar allows begins with it and goes on behind what is forced.
+     Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's
+              sampler), SAMP_E_FULL, SAMP_E_NOMEM. The sampler stays where it is.
+     Exactly  with SAMP_VERIFY_EXACT the tokens are those without a draft, in any chain.
+   samp_grammar_certain -- those of its tokens, from the first on, that are each the only bit of their mask: no other
+   token begins so. They need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to
+   the model with the next token. Where draws count (random numbers, mirostat), take them by samp_sample over any row,
+   zeros too: with the grammar as the chain's first member it gives that very token, and leaves the chain as the model's
+   row would. Ends of generation and tokens without bytes are not told.
+     tokens, n_max, Returns  as there: the front of that draft.
+   Source   SGLang's jump-forward decoding, llguidance's fast-forward tokens. */
+SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max);
+/* Those at its front that nothing else could be. */
+SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max);
 
 /* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
    does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.
@@ -22792,59 +22812,6 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* The only byte that the items [from, to) go on with, or -1. */
-static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
-{
-    int32_t found = -1;
-    for (int32_t i = from; i < to; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        int32_t flags = sampi_lex_at(m, item.state)->flags;
-        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->d.status; b++)
-            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
-                if (found >= 0) return -1;
-                found = b;
-            }
-    }
-    return found;
-}
-
-/* The bytes that must follow, in a turn of samp_grammar_forced. */
-static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
-{
-    enum { MOST = 4096 }; /* a grammar may force text without end */
-    sampi_level before = sampi_mark(m);
-    int32_t from = 0, to = m->n_now;
-    int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
-    bool goes_on = false;
-    for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
-        if ((byte & 0xc0) != 0x80) whole = n;
-        if ((size_t)n < size) bytes[n] = (char)byte;
-        int32_t first = m->items.n;
-        sampi_advance(m, from, to, (uint8_t)byte);
-        from = first;
-        to = m->items.n;
-        if (byte < 0x80) whole = n + 1;
-    }
-    for (int32_t i = from; i < to; i++)
-        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
-            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
-    sampi_drop(m, before);
-    return goes_on ? whole : n;
-}
-
-SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
-{
-    int status;
-    int64_t n = 0;
-    sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && size && !bytes) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
-        n = sampi_forced(m, bytes, size);
-    return m->d.status ? m->d.status : n;
-}
-
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
    llama.cpp's arithmetic, to which what is masked counts. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)
@@ -22878,6 +22845,174 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     /* a custom sampler of the chain has refused it: back, also if no records are kept */
     if (status && samp_rollback(grammar, 1)) sampi_unaccept((sampi_sampler *)grammar);
     return status ? status : token;
+}
+
+/* ---- src/grammar/forced.h ---- */
+/* ---- grammars: what must follow ----
+   samp_grammar_forced: the bytes that every text of the grammar goes on with from here. samp_grammar_draft and
+   samp_grammar_certain: tokens of them, found along the tries. */
+
+enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
+
+/* The only byte that the items [from, to) go on with, or -1. */
+static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int32_t found = -1;
+    for (int32_t i = from; i < to; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        int32_t flags = sampi_lex_at(m, item.state)->flags;
+        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        for (int32_t b = 0; b < 256 && !m->d.status; b++)
+            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
+                if (found >= 0) return -1;
+                found = b;
+            }
+    }
+    return found;
+}
+
+/* The bytes that must follow; the items behind them are [*from, m->items.n). How many? */
+static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
+{
+    int32_t n = 0, to = m->n_now;
+    *from = 0;
+    for (int byte; n < SAMPI_FORCED && (byte = sampi_forced_byte(m, *from, to)) >= 0; n++) {
+        const int32_t first = m->items.n;
+        bytes[n] = (uint8_t)byte;
+        sampi_advance(m, *from, to, bytes[n]);
+        *from = first;
+        to = m->items.n;
+    }
+    return n;
+}
+
+/* The same without a last character that may go on. */
+static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
+{
+    const sampi_level before = sampi_mark(m);
+    int32_t from, n = sampi_force(m, bytes, &from), whole = n;
+    bool goes_on = false;
+    for (int32_t i = from; i < m->items.n; i++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
+            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
+    sampi_drop(m, before);
+    while (whole > 0 && (bytes[whole - 1] & 0xc0) == 0x80) whole--;
+    if (whole > 0 && bytes[whole - 1] >= 0xc0) whole--;
+    return goes_on ? whole : n;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    int status;
+    int32_t n = 0;
+    uint8_t forced[SAMPI_FORCED];
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_force_whole(m, forced);
+    if (m->d.status) return m->d.status;
+    if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
+    return n;
+}
+
+/* The tokens along some bytes: how many there are, and the longest; of equal ones the first of the vocabulary. */
+typedef struct sampi_along {
+    int32_t n, length;
+    samp_token longest;
+} sampi_along;
+
+/* Those of a trie. The node behind all of the bytes, 0 if there is none. Of equal tokens the last one has what is below
+   them all. */
+static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
+                                 sampi_along *along)
+{
+    const uint32_t *nodes = index->nodes;
+    for (int32_t d = 0; d < n; d++) {
+        const uint32_t end = root + (nodes[2 * (size_t)root + 1] >> 10);
+        uint32_t found = 0;
+        for (uint32_t i = root + 1; i < end; i += nodes[2 * (size_t)i + 1] >> 10) {
+            const uint32_t head = nodes[2 * (size_t)i];
+            if ((uint8_t)head != bytes[d]) continue;
+            found = i;
+            if (head >> 8 == SAMPI_NO_TOKEN) continue;
+            along->n++;
+            if (along->length <= d || (samp_token)(head >> 8) < along->longest)
+                along->longest = (samp_token)(head >> 8);
+            along->length = d + 1;
+        }
+        if (!found) return 0;
+        root = found;
+    }
+    return root;
+}
+
+/* Is there a token below a node that the items [from, m->items.n), which stand there, allow? */
+static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const uint32_t end = node + (nodes[2 * (size_t)node + 1] >> 10), top = nodes[2 * (size_t)node + 1] & 1023;
+    bool found = false;
+    m->level[0] = sampi_mark(m);
+    for (uint32_t i = node + 1; i < end && !found && sampi_step(&m->d);) {
+        const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
+        const sampi_level before = m->level[depth - 1];
+        sampi_drop(m, before);
+        if (!sampi_advance(m, depth == 1 ? from : m->level[depth - 2].items, before.items,
+                           (uint8_t)nodes[2 * (size_t)i])) {
+            i += nodes[2 * (size_t)i + 1] >> 10;
+            continue;
+        }
+        m->level[depth] = sampi_mark(m);
+        found = nodes[2 * (size_t)i] >> 8 != SAMPI_NO_TOKEN;
+        i++;
+    }
+    sampi_drop(m, m->level[0]);
+    return found;
+}
+
+/* The longest tokens of what must follow, one after the other, up to where one may go on behind it. certain: only those
+   beside which there is no other. */
+static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
+{
+    uint8_t bytes[SAMPI_FORCED];
+    const sampi_level before = sampi_mark(m);
+    int32_t from, n = sampi_force(m, bytes, &from);
+    size_t n_tokens = 0;
+    for (int32_t at = 0; at < n && n_tokens < n_max && !m->d.status;) {
+        sampi_along along = { 0, 0, -1 }, other = { 0, 0, -1 };
+        const uint32_t plain = sampi_look_along(m->index, 0, bytes + at, n - at, &along);
+        const uint32_t rest = sampi_look_along(m->index, m->index->n_plain, bytes + at, n - at, &other);
+        if ((plain && sampi_goes_on(m, plain, from)) || (rest && sampi_goes_on(m, rest, from))) break;
+        const sampi_along *longest = along.length > other.length ? &along : &other;
+        if (longest->length == 0 || (certain && along.n + other.n > 1)) break;
+        tokens[n_tokens++] = longest->longest;
+        at += longest->length;
+    }
+    sampi_drop(m, before);
+    return (int64_t)n_tokens;
+}
+
+static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max, bool certain)
+{
+    int status;
+    int64_t n = 0;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && n_max && !tokens) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_draft_forced(m, tokens, n_max, certain);
+    return m->d.status ? m->d.status : n;
+}
+
+SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max)
+{
+    return sampi_draft_of(grammar, tokens, n_max, false);
+}
+
+SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max)
+{
+    return sampi_draft_of(grammar, tokens, n_max, true);
 }
 
 /* ---- src/grammar/hooks.h ---- */

@@ -380,6 +380,7 @@ extern "C" {
 #include "grammar/history.h"
 #include "grammar/room.h"
 #include "grammar/sampler.h"
+#include "grammar/forced.h"
 #include "grammar/hooks.h"
 
 #include "schema/head.h"

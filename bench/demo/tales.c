@@ -8,6 +8,7 @@
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
  *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
+ *     ./tales --json-schema bench/data/card.json --draft grammar   what the grammar forces needs no step
  *     ./tales --help
  *
  * The story goes to stdout, the figures to stderr. The same options give the same story. On a terminal each word
@@ -42,12 +43,12 @@ typedef struct {
     const char *ban;              /* strings with commas between, or NULL */
     const char *color;
     size_t length, parallel, best_of, draft, ngram, loop, pause;
-    bool show, compare, verbose, help;
+    bool show, compare, verbose, help, by_grammar; /* by_grammar: the draft is what the grammar forces */
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
 
-typedef enum { FLAG, SIZE, TEXT, NUMBER, REAL, WORD, BIAS } option_kind;
-static const char *const argument[] = { "", "N", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
+typedef enum { FLAG, SIZE, GUESS, TEXT, NUMBER, REAL, WORD, BIAS } option_kind;
+static const char *const argument[] = { "", "N", "N|grammar", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
 
 typedef struct {
     const char *names[3];
@@ -68,7 +69,8 @@ static const option options[] = {
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
     {{"--compare"},       FLAG, OWN(compare), "two stories side by side, with two values of a setting: --temp 0.5,1.3"},
-    {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
+    {{"--draft"},         GUESS, OWN(draft),
+                               "guess N tokens from the story so far, or what the grammar forces: fewer model steps"},
     {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
     {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
     {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
@@ -174,7 +176,7 @@ static void print_value(FILE *to, const option *o, const settings *set, const ch
     const char *text = buf;
     if (o->field)
         samp_settings_get(set->sampling, o->field, buf, sizeof buf);
-    else if (o->kind == SIZE)
+    else if (o->kind == SIZE || o->kind == GUESS)
         snprintf(buf, sizeof buf, "%zu", *(const size_t *)value);
     else if (o->kind == TEXT)
         memcpy(&text, value, sizeof text);
@@ -235,7 +237,9 @@ static const char *parse_value(const option *o, const char *text, settings *set)
         int status = samp_settings_set(set->sampling, o->field, text, NULL);
         return status == SAMP_OK ? NULL : wants(o, status);
     }
-    if (o->kind == SIZE) return parse_size(text, (size_t *)value);
+    if (o->kind == GUESS) set->by_grammar = strcmp(text, "grammar") == 0;
+    if (o->kind == GUESS && set->by_grammar) text = "16";
+    if (o->kind == SIZE || o->kind == GUESS) return parse_size(text, (size_t *)value);
     if (o->kind == FLAG)
         *(bool *)value = true;
     else
@@ -965,6 +969,19 @@ static int begin(library *lib, const settings *set)
     return status;
 }
 
+/* What a story guesses, at most so many tokens -> s->draft. Returns SAMP_OK, or what stopped it. */
+static int draft(story *s, const settings *set, int most)
+{
+    if (set->by_grammar) {
+        int64_t n = samp_grammar_draft(samp_chain_get(s->chain, 0), s->draft, (size_t)most);
+        if (n < 0) return (int)n;
+        s->n_draft = (int)n;
+    } else {
+        guess(s, most);
+    }
+    return SAMP_OK;
+}
+
 /* One step of the model, for all stories that have not ended. Sets *more if there was one. */
 static int step(library *lib, const settings *set, bool *more)
 {
@@ -977,7 +994,8 @@ static int step(library *lib, const settings *set, bool *more)
         if (s->n == s->end) continue;
         if (s->pos == lib->m->n_ctx) slide(lib, k);
         int most = (int)set->draft, context = lib->m->n_ctx - s->pos - 1, rest = s->end - s->n - 1;
-        guess(s, most < context ? (most < rest ? most : rest) : context < rest ? context : rest);
+        int status = draft(s, set, most < context ? (most < rest ? most : rest) : context < rest ? context : rest);
+        if (status != SAMP_OK) return status;
         for (int i = 0; i <= s->n_draft; i++) {
             tokens[batch.n_tokens] = i ? s->draft[i - 1] : s->ids[s->n - 1];
             pos[batch.n_tokens] = s->pos + i;
@@ -1294,6 +1312,7 @@ static const char *wrong(const settings *set, int n_ctx)
     if (set->compare && (set->parallel > 1 || set->best_of > 1 || set->show))
         return "--compare: without --parallel, --best-of and --show";
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
+    if (set->by_grammar && !set->grammar && !set->schema) return "--draft grammar: with --grammar or --json-schema";
     if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
     for (int i = 0; i < N_OPTIONS; i++) {
         const char *list = set->lists[i];

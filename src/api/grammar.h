@@ -134,13 +134,32 @@ SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t 
               SAMP_E_NOMEM.   After an error bits are not valid.
    samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
    samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
-     (may be NULL if size is 0). Whole characters only, but for what size cuts off. To sample them would be a waste:
-     tokenise and accept them. */
+     (may be NULL if size is 0). Whole characters only, but for what size cuts off. As tokens: samp_grammar_draft. */
 SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
 /* 1: the text may end here. */
 SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
 /* The bytes that must follow, whatever comes. */
 SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
+
+/* samp_grammar_draft -- what must follow as tokens: a draft for samp_verify, which saves a step of the model for each
+   that it accepts. Names of members, punctuation, a const: with "ordered" and "compact" or "spaced" much of a schema is
+   forced; where any white space may come, little is.
+     tokens   [n_max] (may be NULL if n_max is 0) of the bytes that samp_grammar_forced tells, always the longest that
+              fits. Other tokens may spell the same bytes, so the model has the last word. Not told is the last one
+              where one that the grammar allows begins with it and goes on behind what is forced.
+     Returns  how many, 0 .. n_max; 0 too while a lazy grammar waits. SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's
+              sampler), SAMP_E_FULL, SAMP_E_NOMEM. The sampler stays where it is.
+     Exactly  with SAMP_VERIFY_EXACT the tokens are those without a draft, in any chain.
+   samp_grammar_certain -- those of its tokens, from the first on, that are each the only bit of their mask: no other
+   token begins so. They need no step of the model, as in jump-forward decoding elsewhere: accept them, and give them to
+   the model with the next token. Where draws count (random numbers, mirostat), take them by samp_sample over any row,
+   zeros too: with the grammar as the chain's first member it gives that very token, and leaves the chain as the model's
+   row would. Ends of generation and tokens without bytes are not told.
+     tokens, n_max, Returns  as there: the front of that draft.
+   Source   SGLang's jump-forward decoding, llguidance's fast-forward tokens. */
+SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max);
+/* Those at its front that nothing else could be. */
+SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max);
 
 /* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
    does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.

@@ -171,59 +171,6 @@ SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
     return m ? m->lazy.waiting : status;
 }
 
-/* The only byte that the items [from, to) go on with, or -1. */
-static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
-{
-    int32_t found = -1;
-    for (int32_t i = from; i < to; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        int32_t flags = sampi_lex_at(m, item.state)->flags;
-        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
-        for (int32_t b = 0; b < 256 && !m->d.status; b++)
-            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
-                if (found >= 0) return -1;
-                found = b;
-            }
-    }
-    return found;
-}
-
-/* The bytes that must follow, in a turn of samp_grammar_forced. */
-static int64_t sampi_forced(sampi_matcher *m, char *bytes, size_t size)
-{
-    enum { MOST = 4096 }; /* a grammar may force text without end */
-    sampi_level before = sampi_mark(m);
-    int32_t from = 0, to = m->n_now;
-    int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
-    bool goes_on = false;
-    for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
-        if ((byte & 0xc0) != 0x80) whole = n;
-        if ((size_t)n < size) bytes[n] = (char)byte;
-        int32_t first = m->items.n;
-        sampi_advance(m, from, to, (uint8_t)byte);
-        from = first;
-        to = m->items.n;
-        if (byte < 0x80) whole = n + 1;
-    }
-    for (int32_t i = from; i < to; i++)
-        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
-            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
-    sampi_drop(m, before);
-    return goes_on ? whole : n;
-}
-
-SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
-{
-    int status;
-    int64_t n = 0;
-    sampi_matcher *m = sampi_matcher_of(s, &status);
-    if (m && size && !bytes) status = SAMP_E_NULL;
-    if (status || m->lazy.waiting) return status;
-    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
-        n = sampi_forced(m, bytes, size);
-    return m->d.status ? m->d.status : n;
-}
-
 /* Of a row of *n tokens those that the vocabulary has not are masked: so the row is as good without them, but for
    llama.cpp's arithmetic, to which what is masked counts. */
 static int sampi_within_vocabulary(const sampi_matcher *m, const sampi_sampler *chain, size_t *n)

@@ -134,6 +134,19 @@ for seed in 42 43; do
     tell --seed $seed --length 400 --json-schema bench/data/hero.json >> "$dir/alone"
 done
 cmp "$dir/parallel" "$dir/alone" || fail "documents side by side are not those told alone"
+# What the grammar forces as a draft: the same document, and at least a third of the steps is saved.
+for options in "--seed 1" "--seed 2 --rng mt19937" "--seed 3 --mirostat 2" "--seed 4 --temp 0"; do
+    # shellcheck disable=SC2086
+    tell $options --length 400 --json-schema bench/data/card.json > "$dir/plain"
+    plain=$(steps)
+    # shellcheck disable=SC2086
+    tell $options --length 400 --json-schema bench/data/card.json --draft grammar > "$dir/drafted"
+    cmp "$dir/plain" "$dir/drafted" || fail "$options --draft grammar: another document"
+    [ $(($(steps) * 3)) -le $((plain * 2)) ] || fail "$options --draft grammar: $(steps) steps instead of $plain"
+done
+says '--draft grammar: with --grammar or --json-schema' --draft grammar
+says '--draft grammars: not a whole number' --draft grammars
+
 tell --show --length 5 --json-schema bench/data/hero.json > "$dir/show"
 grep -q '^1[.] grammar -2047, left 1 of 2048$' "$dir/show" || fail "--show: $(head -n 3 "$dir/show")"
 grep -q 'seed 42: its text is not complete' "$dir/figures" || fail "cut, and not told"

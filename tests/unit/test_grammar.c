@@ -562,6 +562,8 @@ static void test_bad_arguments(void **state)
         assert_status(samp_grammar_is_complete(none[i]), says[i]);
         assert_status(samp_grammar_is_awaiting(none[i]), says[i]);
         assert_status((int)samp_grammar_forced(none[i], NULL, 0), says[i]);
+        assert_status((int)samp_grammar_draft(none[i], NULL, 0), says[i]);
+        assert_status((int)samp_grammar_certain(none[i], NULL, 0), says[i]);
         assert_status(samp_grammar_sample(dist, none[i], logits, N_VOCAB), says[i]);
     }
     assert_status(samp_set_grammar_limits(s, (1 << 16) - 1, 1024), SAMP_E_RANGE);
@@ -1074,6 +1076,122 @@ static void test_forced(void **state)
     s = samp_init_grammar(vocab_index, g);
     assert_num(samp_grammar_forced(s, NULL, 0), 4096);
     samp_free(s);
+    samp_grammar_free(g);
+}
+
+/* What must follow as tokens: the longest each, none at the end that could go on, and those that nothing else could be. */
+static void test_draft(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        samp_token tokens[5]; /* then 0 */
+        int certain;
+    } cases[] = {
+        { "root ::= \"abcx\"", { 257, 'x' }, 0 },                /* "abc", where "ab" and "a" are others */
+        { "root ::= \"qrfoo\" [xy]", { 'q', 'r', 265 }, 2 },     /* "foo", where "f" is another */
+        { "root ::= \"qr\"", { 'q', 'r' }, 2 },                  /* the end of the text is not told */
+        { "root ::= \"qa\" [bc]", { 'q' }, 1 },                  /* "ab" may come */
+        { "root ::= \"qa\" [cd]", { 'q', 'a' }, 2 },             /* it may not */
+        { "root ::= \"qab\" (\"c\" | \"d\")", { 'q' }, 1 },      /* "abc" goes on */
+        { "root ::= \"qab\" (\"x\" | \"d\")", { 'q', 256 }, 1 }, /* the first of two that are equal */
+        { "root ::= \"q1r\"", { 'q', '1', 'r' }, 1 },            /* either of them is one too many to be certain */
+        { "root ::= \"q\" [\\u00e9\\u00ea]", { 'q' }, 1 },             /* half a character, and a token of the whole one */
+        { "root ::= \"q\" [\\u20ac\\u20ad]", { 'q', 273 }, 1 },    /* it ends within a character, and nothing goes on */
+        { "root ::= <tool> \"q\"", { 0 }, 0 },                   /* a token by its name is no text */
+        { "root ::= [ab]", { 0 }, 0 },
+        { "root ::= \"q\"?", { 0 }, 0 },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_token tokens[8] = { 0 }, sure[8], n = 0;
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, cases[i].text);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        while (cases[i].tokens[n]) n++;
+        if (samp_grammar_draft(s, tokens, 8) != n || memcmp(tokens, cases[i].tokens, (size_t)n * sizeof *tokens) ||
+            samp_grammar_certain(s, sure, 8) != cases[i].certain ||
+            memcmp(sure, tokens, (size_t)cases[i].certain * sizeof *tokens))
+            test_fail(__FILE__, __LINE__, "%s: %d tokens, the first %d %d %d, certain %d", cases[i].text,
+                      (int)samp_grammar_draft(s, NULL, 0), tokens[0], tokens[1], tokens[2],
+                      (int)samp_grammar_certain(s, sure, 8));
+        assert_num(samp_grammar_draft(s, tokens, 1), n > 1 ? 1 : n);
+        for (int32_t k = 0; k < n; k++) assert_ok(samp_accept(s, cases[i].tokens[k])); /* it is where it was */
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    samp_token many[600];
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"q\" root");
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    samp_sampler *lazy = samp_init_grammar_lazy(vocab_index, g, (const char *const[]){ "q" }, 1, NULL, 0);
+    assert_num(samp_grammar_draft(s, many, 600), 600);
+    assert_num(samp_grammar_certain(s, many, 600), 600);
+    assert_num(samp_grammar_draft(s, NULL, 0), 0);
+    assert_status((int)samp_grammar_draft(s, NULL, 1), SAMP_E_NULL);
+    assert_status((int)samp_grammar_certain(s, NULL, 1), SAMP_E_NULL);
+    assert_num(samp_grammar_draft(lazy, many, 600), 0);
+    assert_ok(samp_accept(lazy, 'q'));
+    assert_num(samp_grammar_draft(lazy, many, 600), 600);
+    samp_free(lazy);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+/* A made-up model: what it says depends on how many tokens there are. */
+static void say(int at, float *row)
+{
+    source rng = source_stream(700 + (uint64_t)at);
+    test_logits(&rng, row, N_VOCAB, 2.0);
+}
+
+/* A document, with steps of the model for what is forced, with drafts, or without a step for tokens that are certain:
+   the same one. Draws, coins, mu and penalties are so too. */
+static void test_draft_is_exact(void **state)
+{
+    (void)state;
+    enum { MOST = 400, DRAFT = 16 };
+    static float rows[(DRAFT + 1) * N_VOCAB], none[N_VOCAB];
+    static const char schema[] =
+        "{\"properties\":{\"first_name\":{\"enum\":[\"foo\",\"bar\",\"xxx\"]},\"kind\":{\"const\":\"a thing\"},"
+        "\"numbers\":{\"items\":{\"type\":\"boolean\"},\"minItems\":2,\"maxItems\":3}},"
+        "\"required\":[\"first_name\",\"kind\",\"numbers\"],\"additionalProperties\":false,\"type\":\"object\"}";
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, "ordered spaced", NULL);
+    assert_non_null(g);
+    for (int kind = 0; kind < 8; kind++) {
+        samp_token text[3][MOST];
+        int n[3] = { 0 }, steps[3] = { 0 };
+        for (int way = 0; way < 3; way++) { /* a step each; drafts; steps but for what is certain */
+            samp_sampler *chain = samp_chain_init(), *grammar = samp_init_grammar(vocab_index, g);
+            samp_set_rng(chain, kind % 2 ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX);
+            samp_chain_add(chain, grammar);
+            if (kind / 2 % 2) samp_chain_add(chain, samp_init_penalties(20, 1.3f, 0.1f, 0.1f));
+            if (kind / 2 % 2) samp_chain_add(chain, samp_init_xtc(0.5f, 0.1f, 1, 3));
+            samp_chain_add(chain, kind / 4 ? samp_init_mirostat_v2(7, 3, 0.1f) : samp_init_dist(7));
+            while (n[way] < MOST - DRAFT && (n[way] == 0 || text[way][n[way] - 1] != EOG)) {
+                samp_token *out = text[way] + n[way], tokens[DRAFT];
+                const int64_t many = way ? (way == 1 ? samp_grammar_draft : samp_grammar_certain)(grammar, tokens,
+                                                                                                  DRAFT)
+                                         : 0;
+                assert_true(many >= 0);
+                for (int i = 0; i <= many; i++) say(n[way] + i, rows + i * N_VOCAB);
+                if (way < 2) {
+                    samp_draft draft = { .n = (size_t)many, .tokens = tokens };
+                    n[way] += samp_verify(chain, rows, N_VOCAB, &draft, SAMP_VERIFY_EXACT, out) + 1;
+                } else {
+                    for (int i = 0; i < many; i++) assert_num(samp_sample(chain, none, N_VOCAB), tokens[i]);
+                    memcpy(out, tokens, (size_t)many * sizeof *out);
+                    out[many] = samp_sample(chain, rows + many * N_VOCAB, N_VOCAB);
+                    n[way] += (int)many + 1;
+                }
+                steps[way]++;
+            }
+            assert_num(text[way][n[way] - 1], EOG);
+            samp_free(chain);
+        }
+        for (int way = 1; way < 3; way++) {
+            assert_num(n[way], n[0]);
+            assert_memory_equal(text[way], text[0], (size_t)n[0] * sizeof **text);
+            assert_true(way == 1 ? steps[way] * 3 < n[0] * 2 : steps[way] < n[0]);
+        }
+    }
     samp_grammar_free(g);
 }
 
@@ -3078,6 +3196,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_long_pieces),
         cmocka_unit_test(test_no_such_text),
         cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_draft),
+        cmocka_unit_test(test_draft_is_exact),
         cmocka_unit_test(test_fast_and_steps_agree),
         cmocka_unit_test(test_sample_and_check),
         cmocka_unit_test(test_hostile),

@@ -29,7 +29,7 @@ static int free_index(void **state)
 
 /* What has been compared: the naive matcher may not know (an AND), and then only the walk tells. */
 static struct {
-    long grammars, refused, endless, places, tokens, perhaps, full;
+    long grammars, refused, endless, places, tokens, perhaps, full, drafted, certain;
 } tally;
 
 /* A walk: the text that both have seen. */
@@ -78,6 +78,45 @@ static void compare(place *p, samp_sampler *s, const uint32_t *bits, source *rng
         test_fail(__FILE__, __LINE__, "%s\n\"%.*s\" is a dead end", p->grammar_text, (int)p->n, p->text);
 }
 
+/* The tokens of bytes [n] that must follow, by masks: of those that are allowed the longest within them, unless another
+   one begins with all that is left of them and goes on. */
+static void compare_draft(const place *p, const samp_sampler *now, const char *bytes, size_t n)
+{
+    samp_token told[100], sure[100];
+    samp_sampler *s = samp_clone(now);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    int64_t n_told = samp_grammar_draft(s, told, 100), n_sure = samp_grammar_certain(s, sure, 100), all = 0,
+            certain = -1;
+    if (n_told < 0 || n_sure < 0) n_told = n_sure = -1; /* a limit */
+    for (size_t at = 0; n_told >= 0 && samp_grammar_mask(s, bits) == SAMP_OK; all++) {
+        samp_token longest = -1;
+        size_t length = 0, many = 0, size;
+        bool goes_on = false;
+        for (samp_token token = 1; token < EOG; token++) {
+            const char *piece = token_bytes(NULL, token, &size);
+            many += bit(bits, token);
+            goes_on |= bit(bits, token) && size > n - at;
+            if (bit(bits, token) && size > length && size <= n - at && !memcmp(piece, bytes + at, size))
+                longest = token, length = size;
+        }
+        if (many != 1 && certain < 0) certain = all;
+        if (goes_on || longest < 0) break;
+        if (all >= n_told || told[all] != longest) n_told = -2;
+        assert_ok(samp_accept(s, longest));
+        at += length;
+    }
+    samp_free(s);
+    if (certain < 0 || certain > all) certain = all;
+    if (n_told == -1) return;
+    if (n_told != all || n_sure != certain || memcmp(told, sure, (size_t)n_sure * sizeof *told))
+        test_fail(__FILE__, __LINE__,
+                  "%s\nbehind \"%.*s\" \"%.*s\" must follow: %d tokens, %d of them certain, told %d, %d",
+                  p->grammar_text, (int)p->n, p->text, (int)n, bytes, (int)all, (int)certain, (int)n_told,
+                  (int)n_sure);
+    tally.drafted += all;
+    tally.certain += certain;
+}
+
 /* What must follow, by masks: while they have one byte and no end. */
 static void compare_forced(place *p, const samp_sampler *now)
 {
@@ -87,8 +126,10 @@ static void compare_forced(place *p, const samp_sampler *now)
     uint32_t bits[(N_VOCAB + 31) / 32];
     int64_t n = 0, whole = 0, told = samp_grammar_forced(s, got, sizeof got);
     bool good = true;
+    int only = -1;
     for (int left = 0; n < MOST && samp_grammar_mask(s, bits) == SAMP_OK && !bit(bits, EOG);) {
-        int only = -1, many = 0;
+        int many = 0;
+        only = -1;
         for (samp_token byte = 0; byte < 256; byte++)
             if (bit(bits, byte)) only = byte, many++;
         if (many != 1 || only == 0) break;
@@ -101,6 +142,7 @@ static void compare_forced(place *p, const samp_sampler *now)
     }
     samp_free(s);
     if (n < MOST && told >= 0) good = told == whole && !memcmp(want, got, (size_t)whole);
+    if (good && n < MOST && only != 0) compare_draft(p, now, want, (size_t)n);
     if (!good)
         test_fail(__FILE__, __LINE__, "%s\nbehind \"%.*s\" %d bytes must follow, and %d are told", p->grammar_text,
                   (int)p->n, p->text, (int)whole, (int)told);
@@ -177,9 +219,9 @@ static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, sourc
         play(kind, make(&m, rng), &rng, 2);
     }
     print_message("  %ld grammars (%ld refused, %ld endless), %ld places, %ld tokens, of %ld the naive one does not "
-                  "know; %ld full\n",
-                  tally.grammars, tally.refused, tally.endless, tally.places, tally.tokens, tally.perhaps,
-                  tally.full);
+                  "know; %ld full; %ld tokens drafted, %ld certain\n",
+                  tally.grammars, tally.refused, tally.endless, tally.places, tally.tokens, tally.perhaps, tally.full,
+                  tally.drafted, tally.certain);
     assert_true(tally.grammars >= tally.refused && tally.full * 20 <= tally.places);
 }
 

@@ -731,6 +731,14 @@ static int forced(world *w)
     return (int)n;
 }
 
+static int drafted(world *w, int64_t (*tell)(samp_sampler *s, samp_token *tokens, size_t n_max))
+{
+    samp_token tokens[16] = { 0 };
+    int64_t n = tell(w->s, tokens, 16);
+    if (n >= 0) note(w, tokens, sizeof tokens);
+    return (int)n;
+}
+
 static int gpu_of(world *w, int32_t device)
 {
     samp_gpu_config config = gpu_config(device);
@@ -880,6 +888,8 @@ typedef enum promise {
       made(w, samp_init_grammar_lazy_patterns(vocab_index, json, patterns_of, 2, tokens_of, 2))) \
     X(samp_grammar_mask, a_grammar, FAILS, mask(w)) \
     X(samp_grammar_forced, a_grammar, FAILS, forced(w)) \
+    X(samp_grammar_draft, a_grammar, FAILS, drafted(w, samp_grammar_draft)) \
+    X(samp_grammar_certain, a_grammar, FAILS, drafted(w, samp_grammar_certain)) \
     X(samp_grammar_sample, a_grammar_beside, ONE_COUNTS, samp_grammar_sample(w->rows[0], w->rows[1], logits, N)) \
     X(samp_gpu_create, nothing, MAKES, gpu_of(w, SAMP_GPU_HOST)) \
     X(samp_gpu_create, nothing, MAKES, gpu_of(w, 0)) \

@@ -1,0 +1,166 @@
+/* ---- grammars: what must follow ----
+   samp_grammar_forced: the bytes that every text of the grammar goes on with from here. samp_grammar_draft and
+   samp_grammar_certain: tokens of them, found along the tries. */
+
+enum { SAMPI_FORCED = 4096 }; /* a grammar may force text without end */
+
+/* The only byte that the items [from, to) go on with, or -1. */
+static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int32_t found = -1;
+    for (int32_t i = from; i < to; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        int32_t flags = sampi_lex_at(m, item.state)->flags;
+        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        for (int32_t b = 0; b < 256 && !m->d.status; b++)
+            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
+                if (found >= 0) return -1;
+                found = b;
+            }
+    }
+    return found;
+}
+
+/* The bytes that must follow; the items behind them are [*from, m->items.n). How many? */
+static int32_t sampi_force(sampi_matcher *m, uint8_t *bytes, int32_t *from)
+{
+    int32_t n = 0, to = m->n_now;
+    *from = 0;
+    for (int byte; n < SAMPI_FORCED && (byte = sampi_forced_byte(m, *from, to)) >= 0; n++) {
+        const int32_t first = m->items.n;
+        bytes[n] = (uint8_t)byte;
+        sampi_advance(m, *from, to, bytes[n]);
+        *from = first;
+        to = m->items.n;
+    }
+    return n;
+}
+
+/* The same without a last character that may go on. */
+static int32_t sampi_force_whole(sampi_matcher *m, uint8_t *bytes)
+{
+    const sampi_level before = sampi_mark(m);
+    int32_t from, n = sampi_force(m, bytes, &from), whole = n;
+    bool goes_on = false;
+    for (int32_t i = from; i < m->items.n; i++)
+        for (int32_t b = 0x80; b < 0xc0 && !goes_on && !m->d.status; b++)
+            goes_on = sampi_next(m, sampi_item_at(m, i)->state, (uint8_t)b) != 0;
+    sampi_drop(m, before);
+    while (whole > 0 && (bytes[whole - 1] & 0xc0) == 0x80) whole--;
+    if (whole > 0 && bytes[whole - 1] >= 0xc0) whole--;
+    return goes_on ? whole : n;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    int status;
+    int32_t n = 0;
+    uint8_t forced[SAMPI_FORCED];
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_force_whole(m, forced);
+    if (m->d.status) return m->d.status;
+    if (bytes) memcpy(bytes, forced, (size_t)n < size ? (size_t)n : size);
+    return n;
+}
+
+/* The tokens along some bytes: how many there are, and the longest; of equal ones the first of the vocabulary. */
+typedef struct sampi_along {
+    int32_t n, length;
+    samp_token longest;
+} sampi_along;
+
+/* Those of a trie. The node behind all of the bytes, 0 if there is none. Of equal tokens the last one has what is below
+   them all. */
+static uint32_t sampi_look_along(const samp_vocab_index *index, uint32_t root, const uint8_t *bytes, int32_t n,
+                                 sampi_along *along)
+{
+    const uint32_t *nodes = index->nodes;
+    for (int32_t d = 0; d < n; d++) {
+        const uint32_t end = root + (nodes[2 * (size_t)root + 1] >> 10);
+        uint32_t found = 0;
+        for (uint32_t i = root + 1; i < end; i += nodes[2 * (size_t)i + 1] >> 10) {
+            const uint32_t head = nodes[2 * (size_t)i];
+            if ((uint8_t)head != bytes[d]) continue;
+            found = i;
+            if (head >> 8 == SAMPI_NO_TOKEN) continue;
+            along->n++;
+            if (along->length <= d || (samp_token)(head >> 8) < along->longest)
+                along->longest = (samp_token)(head >> 8);
+            along->length = d + 1;
+        }
+        if (!found) return 0;
+        root = found;
+    }
+    return root;
+}
+
+/* Is there a token below a node that the items [from, m->items.n), which stand there, allow? */
+static bool sampi_goes_on(sampi_matcher *m, uint32_t node, int32_t from)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const uint32_t end = node + (nodes[2 * (size_t)node + 1] >> 10), top = nodes[2 * (size_t)node + 1] & 1023;
+    bool found = false;
+    m->level[0] = sampi_mark(m);
+    for (uint32_t i = node + 1; i < end && !found && sampi_step(&m->d);) {
+        const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
+        const sampi_level before = m->level[depth - 1];
+        sampi_drop(m, before);
+        if (!sampi_advance(m, depth == 1 ? from : m->level[depth - 2].items, before.items,
+                           (uint8_t)nodes[2 * (size_t)i])) {
+            i += nodes[2 * (size_t)i + 1] >> 10;
+            continue;
+        }
+        m->level[depth] = sampi_mark(m);
+        found = nodes[2 * (size_t)i] >> 8 != SAMPI_NO_TOKEN;
+        i++;
+    }
+    sampi_drop(m, m->level[0]);
+    return found;
+}
+
+/* The longest tokens of what must follow, one after the other, up to where one may go on behind it. certain: only those
+   beside which there is no other. */
+static int64_t sampi_draft_forced(sampi_matcher *m, samp_token *tokens, size_t n_max, bool certain)
+{
+    uint8_t bytes[SAMPI_FORCED];
+    const sampi_level before = sampi_mark(m);
+    int32_t from, n = sampi_force(m, bytes, &from);
+    size_t n_tokens = 0;
+    for (int32_t at = 0; at < n && n_tokens < n_max && !m->d.status;) {
+        sampi_along along = { 0, 0, -1 }, other = { 0, 0, -1 };
+        const uint32_t plain = sampi_look_along(m->index, 0, bytes + at, n - at, &along);
+        const uint32_t rest = sampi_look_along(m->index, m->index->n_plain, bytes + at, n - at, &other);
+        if ((plain && sampi_goes_on(m, plain, from)) || (rest && sampi_goes_on(m, rest, from))) break;
+        const sampi_along *longest = along.length > other.length ? &along : &other;
+        if (longest->length == 0 || (certain && along.n + other.n > 1)) break;
+        tokens[n_tokens++] = longest->longest;
+        at += longest->length;
+    }
+    sampi_drop(m, before);
+    return (int64_t)n_tokens;
+}
+
+static int64_t sampi_draft_of(samp_sampler *s, samp_token *tokens, size_t n_max, bool certain)
+{
+    int status;
+    int64_t n = 0;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && n_max && !tokens) status = SAMP_E_NULL;
+    if (status || m->lazy.waiting) return status;
+    for (sampi_turn turn = { 0, { 0, 0, 0, 0, 0, false } }; sampi_matcher_turn(m, &turn);)
+        n = sampi_draft_forced(m, tokens, n_max, certain);
+    return m->d.status ? m->d.status : n;
+}
+
+SAMP_API int64_t samp_grammar_draft(samp_sampler *grammar, samp_token *tokens, size_t n_max)
+{
+    return sampi_draft_of(grammar, tokens, n_max, false);
+}
+
+SAMP_API int64_t samp_grammar_certain(samp_sampler *grammar, samp_token *tokens, size_t n_max)
+{
+    return sampi_draft_of(grammar, tokens, n_max, true);
+}
