@@ -38,8 +38,9 @@
        samp_random_sample_run      one index out of a row, without samplers or state
        samp_grammar_init, samp_init_grammar
                                    what the text may be (SAMPLING_GRAMMAR)
-       samp_init_banned_strings, samp_init_thinking_budget, samp_init_min_tokens, ...
+       samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    what must not, or must, come next (SAMPLING_CONSTRAINTS)
+       samp_init_schedule          samplers that are at work at times (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded
@@ -184,79 +185,80 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    7929 samplers/smoothing.h            18114 grammar/finishing.h
-     264 api/config.h                     8011 samplers/softmax.h              18411 grammar/reading.h
-     295 api/types.h                      8043 samplers/drafted.h              18496 grammar/gbnf.h
-     545 api/missing.h                    8068 samplers/greedy.h               18788 grammar/regex.h
-     559 api/sample.h                     8109 samplers/choose.h               19185 grammar/derivatives.h
-     648 api/chains.h                     8172 samplers/ratio.h                19762 grammar/vocabulary.h
-     900 api/samplers.h                   8239 samplers/draw.h                 20230 grammar/triggers.h
-    1162 api/gumbel.h                     8324 samplers/dist.h                 20555 grammar/matcher.h
-    1185 api/operator.h                   8354 samplers/gumbel.h               20732 grammar/states.h
-    1235 api/kv.h                         8421 samplers/mirostat.h             20887 grammar/items.h
-    1416 api/llama_cpp.h                  8669 samplers/adaptive_p.h           21013 grammar/masks.h
-    1458 api/text_error.h                 8823 samplers/custom.h               21208 grammar/runs.h
-    1475 api/grammar.h                    8883 config/describe.h               21381 grammar/entries.h
-    1658 api/shards.h                     9064 config/from_params.h            21752 grammar/accepting.h
-    1756 api/peers.h                      9129 config/orders.h                 22088 grammar/waiting.h
-    1825 api/drafts.h                     9360 config/numbers.h                22214 grammar/history.h
-    1924 api/constraints.h                9498 config/set.h                    22340 grammar/room.h
-    2095 api/parts.h                      9652 config/tell.h                   22641 grammar/sampler.h
-    2133 base/switches.h                  9783 config/settings.h               22850 grammar/forced.h
-    2387 base/random.h                    9895 life/rollback.h                 23018 grammar/hooks.h
-    2410 base/mt19937.h                  10151 life/chain.h                    23142 schema/head.h
-    2484 base/exact.h                    10431 life/members.h                  23316 schema/errors.h
-    2696 base/bits128.h                  10546 life/update.h                   23429 schema/collections.h
-    2775 base/elements.h                 10743 life/copy.h                     23463 schema/references.h
-    2904 kernels/llama_cpp/contract.h    10911 rows/row.h                      23735 schema/strings.h
-    2952 kernels/contract.h              11217 rows/reserve.h                  23797 schema/numbers.h
-    3072 kernels/scalar.h                11287 rows/pieces.h                   24070 schema/sets.h
-    3258 kernels/llama_cpp/scalar.h      11402 rows/thresholds.h               24268 schema/formats.h
-    3279 kernels/sets.h                  11508 rows/compact.h                  24465 schema/scalars.h
-    3328 kernels/vectors.h               11690 rows/sums.h                     24764 schema/goals.h
-    3446 kernels/avx512.h                11838 rows/changes.h                  24985 schema/alternatives.h
-    3530 kernels/avx2.h                  11919 rows/cuts.h                     25463 schema/objects.h
-    3592 kernels/sse2.h                  12350 rows/typical.h                  25976 schema/arrays.h
-    3609 kernels/neon.h                  12662 rows/tail_free.h                26230 schema/whole.h
-    3631 kernels/wasm.h                  12735 rows/selecting.h                26403 grammar/grammars.h
-    3647 kernels/generic.h               12866 rows/mirostat.h                 26465 peers/tables.h
-    3667 kernels/shared.h                12947 rows/plan.h                     26772 peers/values.h
-    3791 kernels/passes.h                12995 rows/logprobs.h                 27184 peers/llama_server.h
-    4364 kernels/llama_cpp/passes.h      13081 rows/step.h                     27253 peers/fields.h
-    4448 kernels/check.h                 13098 rows/llama_cpp/sums.h           27414 peers/requests.h
-    4472 kernels/dispatch.h              13412 rows/llama_cpp/samplers.h       27538 shards/head.h
-    4672 core/array.h                    13877 rows/llama_cpp/step.h           27687 shards/bytes.h
-    5002 core/table.h                    13907 run/apply.h                     27785 shards/merging.h
-    5182 core/windows.h                  13990 run/writing.h                   28075 shards/row.h
-    5274 constraints/record.h            14114 run/arrays.h                    28234 shards/answers.h
-    5311 rows/work.h                     14216 run/arrays_llama_cpp.h          28791 shards/logprobs.h
-    5337 life/past.h                     14414 run/walk.h                      28937 shards/told.h
-    5397 core/record.h                   14517 run/finish.h                    29091 shards/steps.h
-    5512 core/fields.h                   14557 run/draw_llama_cpp.h            29301 shards/prefix.h
-    5599 core/owners.h                   14631 run/draw.h                      29851 shards/cuts.h
-    5647 core/mt19937.h                  14706 run/sample.h                    30063 shards/draws.h
-    5704 core/no_mt19937.h               14822 run/verify.h                    30219 shards/way.h
-    5737 core/making.h                   14912 run/batch.h                     30333 shards/memory.h
-    5870 core/streams.h                  15064 life/state.h                    30417 shards/batch.h
-    5908 life/state_fields.h             15240 operator/weights.h              30825 drafts/head.h
-    6008 samplers/llama_cpp.h            15328 operator/search.h               30873 drafts/block.h
-    6096 samplers/logit_bias.h           15467 operator/run.h                  31063 drafts/tree.h
-    6197 samplers/patch.h                15636 kv/cells.h                      31197 drafts/relaxed.h
-    6247 samplers/penalties.h            15673 kv/making.h                     31280 constraints/automaton.h
-    6397 samplers/dry.h                  15899 kv/slot.h                       31370 constraints/making.h
-    6854 samplers/cut.h                  16038 kv/sequences.h                  31586 constraints/sampler.h
-    6877 samplers/top_n_sigma.h          16173 kv/data.h                       31679 constraints/constructors.h
-    6978 samplers/top_k.h                16297 kv/update.h                     31945 constraints/accepting.h
-    7034 samplers/tail_free.h            16423 kv/state.h                      32187 constraints/drawing.h
-    7157 samplers/typical.h              16635 llama_cpp/functions.h           32373 constraints/told.h
-    7231 samplers/top_p.h                16705 llama_cpp/object.h              32434 constraints/kind.h
-    7273 samplers/min_p.h                16759 llama_cpp/vocabulary.h          32478 constraints/top_p_decay.h
-    7314 samplers/by_sums.h              16836 text/reading.h                  32562 constraints/accessors.h
-    7460 samplers/top_h.h                16946 text/strings.h                  32601 core/kinds.h
-    7513 samplers/min_k.h                17046 text/values.h                   32644 base/restore.h
-    7569 samplers/xtc.h                  17201 text/documents.h                32658 api/license.h
-    7651 samplers/infill.h               17277 grammar/head.h
-    7766 samplers/temperature.h          17312 grammar/tree.h
+       2 api/opening.h                    8169 samplers/softmax.h              18654 grammar/gbnf.h
+     266 api/config.h                     8201 samplers/drafted.h              18946 grammar/regex.h
+     297 api/types.h                      8226 samplers/greedy.h               19343 grammar/derivatives.h
+     547 api/missing.h                    8267 samplers/choose.h               19920 grammar/vocabulary.h
+     561 api/sample.h                     8330 samplers/ratio.h                20388 grammar/triggers.h
+     650 api/chains.h                     8397 samplers/draw.h                 20713 grammar/matcher.h
+     902 api/samplers.h                   8482 samplers/dist.h                 20890 grammar/states.h
+    1164 api/gumbel.h                     8512 samplers/gumbel.h               21045 grammar/items.h
+    1187 api/operator.h                   8579 samplers/mirostat.h             21171 grammar/masks.h
+    1237 api/kv.h                         8827 samplers/adaptive_p.h           21366 grammar/runs.h
+    1418 api/llama_cpp.h                  8981 samplers/custom.h               21539 grammar/entries.h
+    1460 api/text_error.h                 9041 config/describe.h               21910 grammar/accepting.h
+    1477 api/grammar.h                    9222 config/from_params.h            22246 grammar/waiting.h
+    1660 api/shards.h                     9287 config/orders.h                 22372 grammar/history.h
+    1758 api/peers.h                      9518 config/numbers.h                22498 grammar/room.h
+    1827 api/drafts.h                     9656 config/set.h                    22799 grammar/sampler.h
+    1926 api/constraints.h                9810 config/tell.h                   23008 grammar/forced.h
+    2210 api/parts.h                      9941 config/settings.h               23176 grammar/hooks.h
+    2248 base/switches.h                 10053 life/rollback.h                 23300 schema/head.h
+    2502 base/random.h                   10309 life/chain.h                    23474 schema/errors.h
+    2525 base/mt19937.h                  10589 life/members.h                  23587 schema/collections.h
+    2599 base/exact.h                    10704 life/update.h                   23621 schema/references.h
+    2811 base/bits128.h                  10901 life/copy.h                     23893 schema/strings.h
+    2890 base/elements.h                 11069 rows/row.h                      23955 schema/numbers.h
+    3019 kernels/llama_cpp/contract.h    11375 rows/reserve.h                  24228 schema/sets.h
+    3067 kernels/contract.h              11445 rows/pieces.h                   24426 schema/formats.h
+    3187 kernels/scalar.h                11560 rows/thresholds.h               24623 schema/scalars.h
+    3373 kernels/llama_cpp/scalar.h      11666 rows/compact.h                  24922 schema/goals.h
+    3394 kernels/sets.h                  11848 rows/sums.h                     25143 schema/alternatives.h
+    3443 kernels/vectors.h               11996 rows/changes.h                  25621 schema/objects.h
+    3561 kernels/avx512.h                12077 rows/cuts.h                     26134 schema/arrays.h
+    3645 kernels/avx2.h                  12508 rows/typical.h                  26388 schema/whole.h
+    3707 kernels/sse2.h                  12820 rows/tail_free.h                26561 grammar/grammars.h
+    3724 kernels/neon.h                  12893 rows/selecting.h                26623 peers/tables.h
+    3746 kernels/wasm.h                  13024 rows/mirostat.h                 26930 peers/values.h
+    3762 kernels/generic.h               13105 rows/plan.h                     27342 peers/llama_server.h
+    3782 kernels/shared.h                13153 rows/logprobs.h                 27411 peers/fields.h
+    3906 kernels/passes.h                13239 rows/step.h                     27572 peers/requests.h
+    4479 kernels/llama_cpp/passes.h      13256 rows/llama_cpp/sums.h           27696 shards/head.h
+    4563 kernels/check.h                 13570 rows/llama_cpp/samplers.h       27845 shards/bytes.h
+    4587 kernels/dispatch.h              14035 rows/llama_cpp/step.h           27943 shards/merging.h
+    4787 core/array.h                    14065 run/apply.h                     28233 shards/row.h
+    5117 core/table.h                    14147 run/writing.h                   28392 shards/answers.h
+    5297 core/windows.h                  14271 run/arrays.h                    28949 shards/logprobs.h
+    5389 constraints/record.h            14373 run/arrays_llama_cpp.h          29095 shards/told.h
+    5445 rows/work.h                     14571 run/walk.h                      29249 shards/steps.h
+    5471 life/past.h                     14675 run/finish.h                    29459 shards/prefix.h
+    5531 core/record.h                   14715 run/draw_llama_cpp.h            30009 shards/cuts.h
+    5646 core/fields.h                   14789 run/draw.h                      30221 shards/draws.h
+    5733 core/owners.h                   14864 run/sample.h                    30377 shards/way.h
+    5805 core/mt19937.h                  14980 run/verify.h                    30491 shards/memory.h
+    5862 core/no_mt19937.h               15070 run/batch.h                     30575 shards/batch.h
+    5895 core/making.h                   15222 life/state.h                    30983 drafts/head.h
+    6028 core/streams.h                  15398 operator/weights.h              31031 drafts/block.h
+    6066 life/state_fields.h             15486 operator/search.h               31221 drafts/tree.h
+    6166 samplers/llama_cpp.h            15625 operator/run.h                  31355 drafts/relaxed.h
+    6254 samplers/logit_bias.h           15794 kv/cells.h                      31438 constraints/automaton.h
+    6355 samplers/patch.h                15831 kv/making.h                     31528 constraints/making.h
+    6405 samplers/penalties.h            16057 kv/slot.h                       31744 constraints/sampler.h
+    6555 samplers/dry.h                  16196 kv/sequences.h                  31837 constraints/constructors.h
+    7012 samplers/cut.h                  16331 kv/data.h                       32202 constraints/looking.h
+    7035 samplers/top_n_sigma.h          16455 kv/update.h                     32269 constraints/thinking.h
+    7136 samplers/top_k.h                16581 kv/state.h                      32520 constraints/schedule.h
+    7192 samplers/tail_free.h            16793 llama_cpp/functions.h           32610 constraints/accepting.h
+    7315 samplers/typical.h              16863 llama_cpp/object.h              32731 constraints/drawing.h
+    7389 samplers/top_p.h                16917 llama_cpp/vocabulary.h          32918 constraints/told.h
+    7431 samplers/min_p.h                16994 text/reading.h                  32983 constraints/kind.h
+    7472 samplers/by_sums.h              17104 text/strings.h                  33041 constraints/top_p_decay.h
+    7618 samplers/top_h.h                17204 text/values.h                   33125 constraints/accessors.h
+    7671 samplers/min_k.h                17359 text/documents.h                33233 core/kinds.h
+    7727 samplers/xtc.h                  17435 grammar/head.h                  33276 base/restore.h
+    7809 samplers/infill.h               17470 grammar/tree.h                  33290 api/license.h
+    7924 samplers/temperature.h          18272 grammar/finishing.h
+    8087 samplers/smoothing.h            18569 grammar/reading.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2055,6 +2057,19 @@ SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_pe
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
+/* What a loop is, where it is no loop breaker that masks: as samp_init_loop_breaker's arguments, and their ranges. */
+typedef struct samp_loop {
+    int32_t min_period, max_period, copies, last_n, every; /* usual: 4, 128, 3, 512, 16 */
+} samp_loop;
+
+/* samp_init_loop_watch -- a loop breaker that changes no logit: its caller asks for loops, and decides.
+   samp_loop_length -- of the first loop breaker or watch of a chain (not of cusum) the period of the loop that the
+     text is in now, in tokens; 0: in none. SAMP_E_UNSUPPORTED: there is none; SAMP_E_NULL, or what s carries.
+     See also a loop that ends thinking (samp_thinking_plan), or sets other samplers to work (samp_schedule). */
+SAMP_API samp_sampler *samp_init_loop_watch(const samp_loop *loop);
+/* The period of the loop that the text is in; 0: in none. */
+SAMP_API int32_t samp_loop_length(const samp_sampler *s);
+
 /* A kind of thinking: what begins it, what ends it, and what is said where it must end. */
 typedef struct samp_thinking {
     const samp_token *start; /* [n_start] */
@@ -2080,6 +2095,106 @@ SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const 
                                                  int32_t budget, int32_t open);
 /* How many tokens the open span may still have; -1: none is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
+
+/* How a bias on the end grows. */
+typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
+
+/* How thinking comes to its end. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
+typedef struct samp_thinking_plan {
+    int32_t total;             /* all spans together have at most so many tokens */
+    int32_t soft;              /* the soft point: so many tokens of a span, */
+    float soft_ratio;          /* or this share of what the span may have, in [0, 1] */
+    int32_t grace;             /* tokens more for a line to end, behind the budget */
+    const samp_token *note;    /* [n_note] what is said at the first line's end from the soft point on */
+    size_t n_note;             /* 0 .. 1024 */
+    const samp_sequence *ends; /* [n_ends] what ends any span too, as the beginning of a call does; no bias is read */
+    size_t n_ends;             /* 0 .. 1024 */
+    samp_ramp ramp;            /* a bias on the span's end, */
+    float bias;                /* which grows to this, in [0, FLT_MAX] */
+    const samp_loop *loop;     /* a loop in the span ends it, */
+    int32_t loop_from;         /* if it has so many tokens at least */
+} samp_thinking_plan;
+
+/* What stage thinking is in: samp_thinking_now. */
+enum {
+    SAMP_THINKING_NOT = 0,   /* no span is open */
+    SAMP_THINKING_OPEN = 1,  /* one is, */
+    SAMP_THINKING_SOFT = 2,  /* is beyond its soft point, */
+    SAMP_THINKING_NOTE = 3,  /* says the note, */
+    SAMP_THINKING_GRACE = 4, /* has spent its budget, */
+    SAMP_THINKING_ENDS = 5   /* ends: that is forced */
+};
+
+/* samp_init_thinking -- a budget of thinking that ends well: samp_init_thinking_budget, all of which holds here, and a
+   plan. Let u be the tokens of the open span so far, those of the note too; h = min(budget, total - tokens of the spans
+   before), at least 0; s = soft, or soft_ratio h rounded down, but at most h, then there is no soft point.
+     Note     behind a token that ends a line (its bytes end with a newline), once u >= s, the note is forced, token by
+              token, if u + n_note <= h; once a span. It begins a line, and should end with one.
+     Bias     from u = s on l += bias x for the end's next token, x = min(1, (u - s + 1) / (h - s + 1)); exponential:
+              bias (2^(8 x) - 1) / 255. Not while something is forced.
+     Grace    from u = h on the end is forced behind the first token that ends a line, at the latest at u = h + grace.
+              If h is 0 there is none.
+     Loop     behind every `every` tokens of a span, if u >= loop_from, its end is forced where the last last_n tokens
+              of the span end with a loop.
+     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for another time.
+     in       plan (may be NULL), all of which is copied; vocab may be NULL if there is no note: then no line ends.
+              budget INT32_MAX: without a bound
+     Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; the others stand at the members.
+     Memory   samp_rollback's 44 bytes a token, and 4 more with a loop.
+     Source   llama.cpp's reasoning budget (25544, 25961, 27578, 28932), vLLM's ThinkingLoopBreaker (52677).
+
+   samp_thinking_end -- end the open span now: from the next draw on its end is forced, behind what is there of it. It
+     holds for this span, whatever of it is taken back, until a token is accepted before its beginning; a saved state
+     has it.
+     Returns  SAMP_OK, also if it ends already; SAMP_E_EMPTY: none is open; the others as samp_thinking_left.
+     Source   llama.cpp (23949).
+   samp_thinking_now -- the stage: SAMP_THINKING_...
+   samp_thinking_used -- tokens of all spans so far, from behind their starts, with their ends. SAMP_E_UNSUPPORTED also
+     if it has no plan.
+     All of a chain's first member that has a budget; also samp_thinking_left, which counts to h here. */
+SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
+                                          int32_t budget, int32_t open, const samp_thinking_plan *plan);
+/* End the open span now. */
+SAMP_API int samp_thinking_end(samp_sampler *s);
+/* What stage thinking is in. */
+SAMP_API int32_t samp_thinking_now(const samp_sampler *s);
+/* How many tokens have been thought. */
+SAMP_API int32_t samp_thinking_used(const samp_sampler *s);
+
+/* What a schedule counts, and where it holds. */
+typedef enum samp_unit { SAMP_TOKENS = 0, SAMP_LINES = 1 } samp_unit;
+typedef enum samp_area { SAMP_ANYWHERE = 0, SAMP_INSIDE = 1, SAMP_OUTSIDE = 2 } samp_area;
+
+/* When samplers are at work. All 0: always. */
+typedef struct samp_schedule {
+    samp_unit count;            /* c: accepted tokens, or newlines in them, */
+    int32_t from, to;           /* from <= c < to; to 0: from there on for ever */
+    int32_t begin;              /* counted from this position on; before it is not the time */
+    samp_area where;            /* inside of spans of thinking, or outside */
+    const samp_thinking *spans; /* [n_spans] c is 0 again behind a start and an end; what is forced is not read */
+    size_t n_spans;             /* 0 .. 1024 */
+    int32_t inside;             /* the text begins inside of span inside - 1; 0: outside */
+    const samp_token *until;    /* [n_until] over once one of them has come, until c is 0 again */
+    size_t n_until;
+    const samp_vocab *vocab; /* borrowed: of lines token_bytes is needed */
+    const samp_loop *loop;   /* c is 0 behind a loop that was found, too; before the first one it is not the time */
+} samp_schedule;
+
+/* samp_init_schedule -- samplers that are at work at times only: a high temperature for the first 20 tokens, a ban in
+   the first line, a bias until a token has come, xtc while thinking, another temperature for 30 tokens behind a loop.
+     Returns  a chain with `member` in it; more may be added with samp_chain_add. It goes into a chain as any other. Its
+              first member is a clock, which must stay. No memory: NULL, and member is freed, or SAMP_E_NOMEM.
+     Draws    when it is not the time, they are as without it, and cost nothing. The position moves as if it were at
+              work.
+     Accepts  members are told of all tokens, so that windows are right when their time comes.
+     Device   samp_gpu_plan: left to the CPU from here on.
+     Range    to = 0 or > from; begin >= 0; `where` needs spans. SAMP_E_NULL also "sampler", if member is.
+     Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
+   samp_schedule_holds -- is it the time of a chain's first schedule? 1: yes, 0: no; SAMP_E_UNSUPPORTED: there is none;
+     SAMP_E_NULL, or what s carries. */
+SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
+/* Is it the time of the first schedule? */
+SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #ifndef SAMPLING_CONSTRAINTS_DECLARED
 #pragma pop_macro("SAMP_API")
 #endif
@@ -5274,19 +5389,20 @@ static void sampi_count_sort(sampi_count *list, uint32_t n)
 /* ---- src/constraints/record.h ---- */
 /* ---- constraints: settings and state ----
    The part of a sampler's record (core/record.h) that the kind SAMPI_CONSTRAINT has. Constructors
-   (constraints/constructors.h) set its numbers; an accepted token moves its state (constraints/accepting.h). Structs
-   alone, no function. */
+   (constraints/constructors.h) set its numbers; an accepted token moves its state (constraints/accepting.h). All
+   of it is structs, but for what walks through chains must ask of a schedule. */
 
 /* Ways to choose tokens (constraints/drawing.h). */
 typedef enum sampi_limit_kind {
     SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
-    SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */
-    SAMPI_LIMIT_ALLOWED, /* a list and no others */
-    SAMPI_LIMIT_FORCED,  /* one for each position */
-    SAMPI_LIMIT_NGRAM,   /* those that followed the same tokens before */
-    SAMPI_LIMIT_PERIOD,  /* the one that goes on with a loop */
-    SAMPI_LIMIT_CUSUM,   /* as NGRAM, while there are many of them */
-    SAMPI_LIMIT_THINKING /* those that end a span whose budget is spent */
+    SAMPI_LIMIT_GROWING,  /* a list, whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED,  /* a list and no others */
+    SAMPI_LIMIT_FORCED,   /* one for each position */
+    SAMPI_LIMIT_NGRAM,    /* those that followed the same tokens before */
+    SAMPI_LIMIT_PERIOD,   /* the one that goes on with a loop */
+    SAMPI_LIMIT_CUSUM,    /* as NGRAM, while there are many of them */
+    SAMPI_LIMIT_THINKING, /* those that end a span whose budget is spent */
+    SAMPI_LIMIT_CLOCK     /* none: it tells when a schedule's other members are at work */
 } sampi_limit_kind;
 
 typedef struct sampi_limit {
@@ -5295,7 +5411,11 @@ typedef struct sampi_limit {
     const samp_vocab *vocab;
     int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
-    float factor, penalty, alarm, loss;
+    int32_t soft, grace, total, loop_from, ramp; /* a plan */
+    int32_t from, to, lines, inside;             /* a schedule; inside: 1, outside: 2 */
+    float factor, penalty, alarm, loss, soft_ratio, bias;
+    bool has_plan, has_loop;
+    uint32_t note, n_note;      /* in words of part 2 */
     bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
     uint32_t n_knots, hop_mask; /* parts 0 and 1 */
     uint32_t room, ban_room;    /* part 3, behind the window */
@@ -5304,9 +5424,23 @@ typedef struct sampi_limit {
     uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
     uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
     float sum;                  /* CUSUM */
+    uint32_t since, spent, side, noted; /* THINKING with a plan: constraints/thinking.h */
+    uint32_t wish;                      /* what samp_thinking_end has asked for: no token changes it */
     uint32_t n_bans;
     sampi_ring ring;
 } sampi_limit;
+
+/* What a clock has seen: its word `missing`. */
+enum { SAMPI_CLOCK_CAME = 1, SAMPI_CLOCK_LOOP = 2 };
+
+/* Is it the time of a schedule, whose clock this is? */
+static bool sampi_is_time(const sampi_limit *r)
+{
+    if (r->at < (uint32_t)r->begin || r->missing & SAMPI_CLOCK_CAME) return false;
+    if (r->has_loop && !(r->missing & SAMPI_CLOCK_LOOP)) return false;
+    if (r->inside && (r->mode > 0) != (r->inside == SAMP_INSIDE)) return false;
+    return r->count_in >= (uint32_t)r->from && (r->to == 0 || r->count_in < (uint32_t)r->to);
+}
 #endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
@@ -5611,6 +5745,30 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
    works by its interface: the user's samplers, and those of parts that are made like them. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
+
+/* How many members of a chain take part in a draw: all, but of a schedule whose time it is not none. */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static bool sampi_is_clock(const sampi_sampler *s)
+{
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
+}
+static int32_t sampi_n_at_work(const sampi_sampler *s)
+{
+    if (!sampi_is_chain(s)) return 0;
+    const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
+    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.limit) ? 0 : s->u.chain.n;
+}
+#else
+static bool sampi_is_clock(const sampi_sampler *s)
+{
+    (void)s;
+    return false;
+}
+static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
+#endif
+
+/* It changes nothing, and a draw passes it by. */
+static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
@@ -10301,11 +10459,11 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     ordinal->has_llama_cpp |= sampi_is_llama_cpp(s);
     if (sampi_is_custom(s)) return (status = sampi_call_custom(s, cur)) ? status : sampi_check_left(s, cur);
     if (sampi_is_chain(s)) {
-        for (int32_t i = 0; i < s->u.chain.n && !status; i++)
+        for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
         return status;
     }
-    if ((status = sampi_check(cur)) || s->off) return status;
+    if ((status = sampi_check(cur)) || sampi_idles(s)) return status;
     return sampi_run_checked(s, cur, position, ordinal);
 }
 
@@ -12954,9 +13112,9 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
-    if (n < 0 || sampi_is_chain(s)) return n;
+    if (n < 0 || sampi_is_chain(s) || sampi_is_clock(s)) return n;
     if (n == SAMPI_PLAN || (n > 0 && sampi_rng_differs(s, member[0]))) return -1;
     member[n] = s;
     return n + 1;
@@ -13942,9 +14100,8 @@ typedef struct sampi_view {
 static SAMPI_COLD const sampi_sampler *sampi_first_cut(const sampi_sampler *s)
 {
     const sampi_sampler *first = NULL;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !first; i++)
-        first = sampi_first_cut(s->u.chain.item[i]);
-    return sampi_is_chain(s) || s->off || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !first; i++) first = sampi_first_cut(s->u.chain.item[i]);
+    return sampi_is_chain(s) || sampi_idles(s) || sampi_traits_of(s->kind)->flags & SAMPI_ONLY_EDITS ? first : s;
 }
 
 /* Does s look at few of n logits, those of lines with a large maximum? */
@@ -14127,7 +14284,7 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !fate; i++)
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
         fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
@@ -14135,7 +14292,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
         return 0;
     }
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
-    if (s->off) return 0;
+    if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
     return sampi_sets_p(s);
@@ -14423,12 +14580,12 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
-    if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = sampi_is_llama_cpp(s);
     if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
-    if (status || s->off) return status;
+    if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
     status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
@@ -14456,7 +14613,8 @@ static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (sampi_is_custom(s)) return sampi_view_custom(view, s);
     if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
-    for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+        status = sampi_view_walk(view, s->u.chain.item[i]);
     return status;
 }
 
@@ -31805,11 +31963,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Part 2 is the tokens themselves: those that are allowed in order of their ids. */
-static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts)
+/* Part 2 is the tokens themselves; if it sorts, in order of their ids, each once. */
+static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
+                                      const char *field)
 {
-    sampi_require_tokens(&kit->t, tokens, n, "tokens");
-    kit->t.u.limit.n = (int32_t)n;
+    sampi_require_tokens(&kit->t, tokens, n, field);
     sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
     kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
     for (size_t i = 0; i < n && list && kit->words; i++) {
@@ -31824,7 +31982,6 @@ static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token 
             if (i == 0 || list[i].token != list[i - 1].token) kit->words[kit->n_words++] = (uint32_t)list[i].token;
     }
     SAMP_FREE(list);
-    return sampi_kit_make(kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
@@ -31832,7 +31989,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
     sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
-    return sampi_kit_only(&kit, tokens, n, true);
+    kit.t.u.limit.n = (int32_t)n;
+    sampi_kit_only(&kit, tokens, n, true, "tokens");
+    return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
@@ -31840,7 +31999,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *toke
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
     kit.t.u.limit.begin = begin;
     kit.t.u.limit.is_idle = n == 0;
-    return sampi_kit_only(&kit, tokens, n, false);
+    kit.t.u.limit.n = (int32_t)n;
+    sampi_kit_only(&kit, tokens, n, false, "tokens");
+    return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
@@ -31856,24 +32017,56 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
+/* What a loop is, to the checks and to the record: of a loop breaker, of a samp_loop. */
+static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
+                                          int32_t last_n, int32_t every)
+{
+    sampi_require(t, min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
+    sampi_require(t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(t, every >= 1, SAMP_E_RANGE, "every");
+}
+static SAMPI_COLD void sampi_set_loop(sampi_limit *r, int32_t min_period, int32_t max_period, int32_t copies,
+                                      int32_t last_n, int32_t every)
+{
+    r->shortest = min_period;
+    r->longest = max_period;
+    r->copies = copies;
+    r->last_n = last_n;
+    r->every = every;
+    r->ring.cap = (uint32_t)last_n;
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
-    sampi_require(&kit.t, min_period >= 1, SAMP_E_RANGE, "min_period");
-    sampi_require(&kit.t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
-    sampi_require(&kit.t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
-    sampi_require(&kit.t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
-    sampi_require(&kit.t, every >= 1, SAMP_E_RANGE, "every");
-    kit.t.u.limit.shortest = min_period;
-    kit.t.u.limit.longest = max_period;
-    kit.t.u.limit.copies = copies;
-    kit.t.u.limit.last_n = last_n;
-    kit.t.u.limit.every = every;
+    sampi_require_loop(&kit.t, min_period, max_period, copies, last_n, every);
+    sampi_set_loop(&kit.t.u.limit, min_period, max_period, copies, last_n, every);
     kit.t.u.limit.penalty = penalty;
     kit.t.u.limit.is_idle = penalty == 0.0f;
-    kit.t.u.limit.ring.cap = (uint32_t)last_n;
     kit.t.u.limit.room = 1;
+    return sampi_kit_make(&kit);
+}
+
+/* The window that a loop is looked for in. */
+static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    if (!loop) return;
+    sampi_require_loop(&kit->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
+    if (kit->t.status) return;
+    sampi_set_loop(r, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
+    r->has_loop = true;
+}
+
+/* As a loop breaker that takes nothing from a logit, but is on. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
+    sampi_require(&kit.t, loop != NULL, SAMP_E_NULL, "loop");
+    sampi_kit_loop(&kit, loop);
     return sampi_kit_make(&kit);
 }
 
@@ -31895,46 +32088,104 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* What each span forces, behind the table of spans. */
-static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n)
+/* The starts and ends of spans: the first root is that of all starts, the next ones are those of each span's end. */
+static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
-    size_t at = n * sizeof(sampi_span) / sizeof(uint32_t), total = at;
+    for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
+        const samp_thinking *span = &spans[i / 2];
+        sampi_kit_add(kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
+        kit->pattern[i].mark = (uint32_t)i / 2 + 1;
+        kit->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
+    }
+}
+
+/* Tokens behind those that part 2 has already: where they are. */
+static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
+{
+    sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
+    for (size_t i = 0; i < n; i++) kit->words[kit->n_words++] = (uint32_t)tokens[i];
+    return at;
+}
+
+/* Check what each span forces and the note; in part 2 there will be so many words. 0: an error. */
+static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
+                                               const samp_thinking_plan *plan)
+{
+    size_t total = n * sizeof(sampi_span) / sizeof(uint32_t) * (plan ? 2 : 1);
     for (size_t i = 0; i < n && !kit->t.status; i++) {
         size_t n_force = spans[i].force ? spans[i].n_force : spans[i].n_end;
         sampi_require(&kit->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
         if (spans[i].force && !kit->t.status) sampi_require_tokens(&kit->t, spans[i].force, n_force, "spans");
-        total += n_force;
+        total += n_force + (plan ? spans[i].n_end : 0);
     }
-    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
-    kit->n_words = total;
-    for (size_t i = 0; i < n && kit->words && !kit->t.status; i++) {
-        const samp_token *force = spans[i].force ? spans[i].force : spans[i].end;
-        sampi_span *span = (sampi_span *)(void *)kit->words + i;
-        span->first = (uint32_t)at;
-        span->n = (uint32_t)(spans[i].force ? spans[i].n_force : spans[i].n_end);
-        span->is_end = !spans[i].force;
-        for (uint32_t k = 0; k < span->n; k++) kit->words[at++] = (uint32_t)force[k];
+    if (plan && !kit->t.status) {
+        sampi_require(&kit->t, plan->n_note <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "note");
+        sampi_require_tokens(&kit->t, plan->note, plan->n_note, "note");
+        total += plan->n_note;
     }
+    return kit->t.status ? 0 : total;
 }
 
-/* The first root is that of all starts, the next ones are those of each span's end. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
-                                                            size_t n_spans, int32_t budget, int32_t open)
+/* What each span forces, behind the table of spans; with a plan the table has the ends too, and then comes the note. */
+static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
+                                       const samp_thinking_plan *plan)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
+    size_t total = sampi_kit_count_words(kit, spans, n, plan);
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
+    if (!kit->words || !total) return;
+    sampi_span *span = (sampi_span *)(void *)kit->words;
+    kit->n_words = n * sizeof *span / sizeof(uint32_t) * (plan ? 2 : 1);
+    for (size_t i = 0; i < n; i++) {
+        span[i] = sampi_kit_words(kit, spans[i].force ? spans[i].force : spans[i].end,
+                                  spans[i].force ? spans[i].n_force : spans[i].n_end);
+        span[i].is_end = !spans[i].force;
+    }
+    for (size_t i = 0; plan && i < n; i++) span[n + i] = sampi_kit_words(kit, spans[i].end, spans[i].n_end);
+    if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
+}
+
+/* The numbers of a plan. Those with a field are checked by the table. */
+static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    sampi_require(&kit->t, !plan->n_note || r->vocab, SAMP_E_NULL, "vocab");
+    sampi_require(&kit->t, !(plan->soft > 0 && plan->soft_ratio > 0.0f), SAMP_E_RANGE, "soft_ratio");
+    sampi_require(&kit->t, (unsigned)plan->ramp <= SAMP_RAMP_EXPONENTIAL, SAMP_E_RANGE, "ramp");
+    sampi_require(&kit->t, plan->n_ends <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "ends");
+    sampi_require(&kit->t, !plan->n_ends || plan->ends, SAMP_E_NULL, "ends");
+    r->has_plan = true;
+    r->soft = plan->soft;
+    r->soft_ratio = plan->soft_ratio;
+    r->grace = plan->grace;
+    r->total = plan->total;
+    r->bias = plan->bias;
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* a NaN is told by the table */
+    r->room = r->ramp ? 1 : 0;
+    r->loop_from = plan->loop_from;
+    r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
+    sampi_kit_loop(kit, plan->loop);
+}
+
+/* Roots: that of all starts, those of each span's end, that of the ends that all spans have. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
+                                                     size_t n_spans, int32_t budget, int32_t open,
+                                                     const samp_thinking_plan *plan)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, plan ? "thinking" : "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
     sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
-    bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
-    for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {
-        const samp_thinking *span = &spans[i / 2];
-        sampi_kit_add(&kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
-        kit.pattern[i].mark = (uint32_t)i / 2 + 1;
-        kit.pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
-    }
-    sampi_kit_spans(&kit, spans, n_spans);
-    sampi_kit_patterns(&kit, (uint32_t)n_spans + 1);
     kit.t.u.limit.vocab = vocab;
+    if (plan) sampi_kit_plan(&kit, plan);
+    size_t n_ends = plan && !kit.t.status ? plan->n_ends : 0;
+    (void)sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans + n_ends, "spans");
+    sampi_kit_add_spans(&kit, spans, n_spans);
+    for (size_t i = 0; i < n_ends && kit.pattern && !kit.t.status; i++) {
+        sampi_kit_add(&kit, plan->ends[i].tokens, NULL, plan->ends[i].n, "ends");
+        kit.pattern[2 * n_spans + i].node = (uint32_t)n_spans + 1;
+    }
+    sampi_kit_spans(&kit, spans, n_spans, plan);
+    sampi_kit_patterns(&kit, (uint32_t)n_spans + (plan ? 2 : 1));
     kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
     kit.t.u.limit.budget = budget < 0 ? 0 : budget;
     kit.t.u.limit.open = open;
@@ -31942,13 +32193,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
     return sampi_kit_make(&kit);
 }
 
-/* ---- src/constraints/accepting.h ---- */
-/* ---- constraints: a token comes in ----
-   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
-   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
-   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
-   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
-   fail. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
+                                                            size_t n_spans, int32_t budget, int32_t open)
+{
+    return samp_init_thinking(vocab, spans, n_spans, budget, open, NULL);
+}
+
+/* ---- src/constraints/looking.h ---- */
+/* ---- constraints: looking back ----
+   The window of the last tokens (part 3), what followed the newest ones before, and the period of a loop. They only
+   read, but for the list that is asked for. */
 
 static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
@@ -32000,19 +32254,366 @@ static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_
     return kept;
 }
 
-/* The smallest period of the newest tokens, 0: none. */
-static uint32_t sampi_limit_period(const sampi_sampler *s)
+/* The smallest period of the newest tokens, of which `size` count; 0: none. */
+static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
 {
     for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
         uint64_t same = (uint64_t)p * (uint32_t)(s->u.limit.copies - 1), k = 0;
-        if (same + p > s->u.limit.ring.size) return 0;
+        if (same + p > size) return 0;
         while (k < same && sampi_limit_back(s, (uint32_t)k) == sampi_limit_back(s, (uint32_t)k + p)) k++;
         if (k == same) return p;
     }
     return 0;
 }
 
-/* ---- accepting: what moves the state ---- */
+/* ---- src/constraints/thinking.h ---- */
+/* ---- constraints: thinking ----
+   A budget of thinking, from its start sequence to its end sequence: what an accepted token moves, where the soft
+   point, the grace and the hard end are, what is forced, and how much the end is biased. samp_init_thinking_budget
+   makes one without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it follows
+   from a few words.
+
+     mode      0: no span is open; 2 i + 1: span i is; 2 i + 2: its end is forced
+     count_in  tokens of the open span so far; while the end is forced: how far it is there
+     since     of a plan only, as the next three: the position where the span began
+     spent     tokens of the spans before
+     side      the node of the further ends
+     noted     0: the note is still to be said; k: its token k - 1 is forced; n_note + 1: it is said
+     wish      the position where the span began that samp_thinking_end is to end, and 1; 0: none. It is no effect of a
+               token, so samp_rollback does not take it back, as it does not take back a ban */
+
+/* Bytes of a character that are still to come, behind a token. */
+static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
+{
+    size_t n;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    uint32_t missing = s->u.limit.missing;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if ((c & 0xc0) == 0x80)
+            missing -= missing > 0;
+        else
+            missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0;
+    }
+    return missing;
+}
+
+/* Is a token the last one of its line? */
+static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
+{
+    size_t n;
+    const char *bytes = s->u.limit.vocab ? sampi_bytes_of(s->u.limit.vocab, token, &n) : NULL;
+    return bytes && n && bytes[n - 1] == '\n';
+}
+
+/* ---- where the open span is ---- */
+
+static const sampi_span *sampi_limit_span(const sampi_sampler *s)
+{
+    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
+}
+static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
+
+/* How many tokens the open span may have before its grace, and where its soft point is: there, if it has none. */
+static uint32_t sampi_limit_hard(const sampi_limit *r)
+{
+    uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
+    uint32_t left = total > r->spent ? total - r->spent : 0;
+    return total && left < budget ? left : budget;
+}
+static uint32_t sampi_limit_soft(const sampi_limit *r)
+{
+    uint32_t hard = sampi_limit_hard(r), soft = hard;
+    if (r->soft) soft = (uint32_t)r->soft;
+    if (r->soft_ratio > 0.0f) soft = (uint32_t)((double)r->soft_ratio * (double)hard);
+    return soft < hard ? soft : hard;
+}
+static uint64_t sampi_limit_latest(const sampi_limit *r)
+{
+    uint32_t hard = sampi_limit_hard(r);
+    return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
+}
+
+/* Is samp_thinking_end at work, whose end is not forced yet? A character that has begun is finished before. */
+static bool sampi_limit_hurries(const sampi_limit *r)
+{
+    return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
+}
+static bool sampi_limit_forces(const sampi_limit *r)
+{
+    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_hurries(r);
+}
+static bool sampi_limit_notes(const sampi_limit *r)
+{
+    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
+}
+
+/* The one token that may come: of the end, or of the note; NULL: any. */
+static const samp_token *sampi_limit_forced(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    const samp_token *words = (const samp_token *)sampi_part(s, 2);
+    if (sampi_limit_notes(r)) return words + r->note + r->noted - 1;
+    if (!sampi_limit_forces(r)) return NULL;
+    const sampi_span *span = sampi_limit_span(s);
+    bool begins = sampi_limit_counts(r);
+    if (span->is_end && begins) return words + span->first + sampi_knots(s)[r->node].depth;
+    return words + span->first + (begins ? 0 : r->count_in);
+}
+
+/* What is added to the logit of the end's next token; 0: nothing. */
+static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
+{
+    const sampi_limit *r = &s->u.limit;
+    if (!r->ramp || !sampi_limit_counts(r) || sampi_limit_forces(r) || sampi_limit_notes(r)) return 0.0f;
+    uint32_t hard = sampi_limit_hard(r), soft = sampi_limit_soft(r);
+    if (soft == hard || r->count_in < soft) return 0.0f;
+    double x = ((double)r->count_in - (double)soft + 1.0) / ((double)hard - (double)soft + 1.0);
+    if (x > 1.0) x = 1.0;
+    if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
+    const sampi_span *end = sampi_limit_span(s) + r->n;
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_knots(s)[r->node].depth];
+    return (float)((double)r->bias * x);
+}
+
+/* ---- what a token moves ---- */
+
+static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
+
+/* The end is forced from here on, beginning where the text is already. */
+static void sampi_limit_force(sampi_sampler *s)
+{
+    sampi_limit *r = &s->u.limit;
+    r->mode++;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+}
+
+/* Has the open span gone round in a loop, of which it has all copies? */
+static bool sampi_limit_loops(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    uint32_t size = r->ring.size < r->count_in ? r->ring.size : r->count_in;
+    if (!r->ring.cap || r->count_in < (uint32_t)r->loop_from || r->count_in % (uint32_t)r->every) return false;
+    return sampi_limit_period(s, size) > 0;
+}
+
+/* Is the budget spent? In the grace a line's end is early enough. */
+static void sampi_limit_spend(sampi_sampler *s, bool line)
+{
+    sampi_limit *r = &s->u.limit;
+    const uint64_t latest = sampi_limit_latest(r);
+    if (!sampi_limit_counts(r)) return;
+    bool over = r->count_in >= latest || (line && r->count_in >= sampi_limit_hard(r) && !sampi_limit_notes(r));
+    if (!over && (r->missing || !sampi_limit_loops(s))) return;
+    if (r->missing && r->count_in < latest + 4) return;
+    sampi_limit_force(s);
+}
+
+/* The next span has all of its budget again, but of what all of them have. */
+static void sampi_limit_close(sampi_limit *r)
+{
+    uint32_t used = r->at + 1 - r->since;
+    if (r->has_plan) r->spent = r->spent > INT32_MAX - used ? INT32_MAX : r->spent + used;
+    r->mode = r->node = r->count_in = r->noted = 0;
+    r->side = sampi_limit_side(r);
+}
+
+static void sampi_limit_open(sampi_limit *r, uint32_t mark)
+{
+    r->mode = 2 * mark - 1;
+    r->node = mark; /* the root of this span's end */
+    r->count_in = r->noted = 0;
+    r->since = r->has_plan ? r->at + 1 : 0;
+    r->side = sampi_limit_side(r);
+}
+
+/* A token of the open span that is neither its end nor forced to be: is the note to be said, or how far is it? */
+static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
+{
+    sampi_limit *r = &s->u.limit;
+    const samp_token *note = (const samp_token *)sampi_part(s, 2) + r->note;
+    r->count_in++;
+    if (r->noted > 0 && r->noted <= r->n_note) {
+        r->noted += token == note[r->noted - 1];
+    } else if (r->noted == 0 && line && r->n_note) {
+        uint32_t soft = sampi_limit_soft(r), hard = sampi_limit_hard(r);
+        r->noted = soft < hard && r->count_in >= soft && (uint64_t)r->count_in + r->n_note <= hard;
+    }
+}
+
+/* How far what is forced is, behind one more token. */
+static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    const sampi_span *span = sampi_limit_span(s);
+    const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
+    if (span->is_end)
+        r->count_in = sampi_knots(s)[r->node].depth;
+    else if (token == force[r->count_in] && ++r->count_in == span->n)
+        sampi_limit_close(r);
+}
+
+/* r->node is the one behind the token already; `before` is that in front of it. */
+static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
+{
+    sampi_limit *r = &s->u.limit;
+    const sampi_knot *knot = sampi_knots(s);
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* another text may come to stand before that span's */
+    if (sampi_limit_hurries(r)) {
+        r->mode++;
+        r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
+    }
+    uint32_t mark = knot[r->node].mark;
+    const bool line = sampi_ends_line(s, token);
+    if (r->has_plan) {
+        r->side = sampi_hop_on(knot, (const sampi_hop *)sampi_part(s, 1), r->hop_mask, r->side, token);
+        if (r->mode) mark |= knot[r->side].mark;
+        if (r->ring.cap) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    }
+    if (r->vocab) r->missing = sampi_limit_missing(s, token);
+    if (r->mode == 0) {
+        if (mark == 0) return;
+        sampi_limit_open(r, mark);
+    } else if (mark) {
+        sampi_limit_close(r);
+    } else if (sampi_limit_counts(r)) {
+        sampi_limit_count(s, token, line);
+    } else {
+        sampi_limit_go_on(s, token);
+    }
+    sampi_limit_spend(s, line);
+}
+
+/* ---- state ---- */
+
+/* As new; before the parts are there. */
+static void sampi_limit_begin(sampi_limit *r)
+{
+    r->since = r->spent = r->noted = r->wish = 0;
+    r->side = sampi_limit_side(r);
+    if (r->open < 0 || r->is_idle) return;
+    r->node = (uint32_t)r->open + 1;
+    r->mode = 2 * (uint32_t)r->open + 1;
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_spend */
+}
+
+static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
+{
+    while (knot[node].fail != node) node = knot[node].fail;
+    return node;
+}
+
+/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
+static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+{
+    const sampi_knot *knot = sampi_knots(s);
+    uint32_t root = sampi_root_of(knot, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_root_of(knot, now->side) != sampi_limit_side(now)) return false;
+    if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
+    if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
+    if (root != span + 1 || knot[now->node].mark) return false;
+    if (sampi_limit_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
+    const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
+    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+}
+
+/* ---- src/constraints/schedule.h ---- */
+/* ---- constraints: schedules ----
+   samp_init_schedule: a chain whose first member, the clock, says when the others are at work (sampi_is_time, in
+   constraints/record.h). The clock changes no logit; it is a constraint, so a schedule is copied, saved and taken back
+   as all chains are. Whoever walks through a chain to draw asks sampi_n_at_work (core/owners.h) how many members there
+   are.
+
+     mode      0: outside of spans; i + 1: inside of span i
+     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop that was found
+     missing   1: a token of `until` has come; 2: a loop was found */
+
+/* How much a token adds to the count. */
+static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
+{
+    size_t n = 0;
+    uint32_t lines = 0;
+    if (!s->u.limit.lines) return 1;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    for (size_t i = 0; i < n; i++) lines += bytes[i] == '\n';
+    return lines;
+}
+
+/* r->node is the one behind the token already. */
+static void sampi_clock_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    const uint32_t mark = r->n_knots ? sampi_knots(s)[r->node].mark : 0;
+    if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (mark) {
+        r->mode = r->node = r->mode ? 0 : mark;
+        r->count_in = r->missing = 0;
+    } else if (r->at >= (uint32_t)r->begin) {
+        const samp_token *until = (const samp_token *)sampi_part(s, 2);
+        const size_t n = s->part_size[2] / sizeof *until, at = sampi_find_token(until, sizeof *until, n, token);
+        uint32_t step = sampi_clock_step(s, token);
+        r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
+        if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
+    }
+    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_limit_period(s, r->ring.size)) return;
+    r->missing |= SAMPI_CLOCK_LOOP;
+    r->count_in = 0;
+}
+
+/* ---- the constructor ---- */
+
+static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CLOCK, "schedule");
+    sampi_limit *r = &kit.t.u.limit;
+    const samp_vocab *v = when->vocab;
+    sampi_require(&kit.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
+    sampi_require(&kit.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, when->from >= 0, SAMP_E_RANGE, "from");
+    sampi_require(&kit.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
+    sampi_require(&kit.t, when->begin >= 0, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
+    sampi_require(&kit.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+    sampi_require(&kit.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
+    sampi_require(&kit.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
+    (void)sampi_kit_room(&kit, when->spans, kit.t.status ? 0 : 2 * when->n_spans, "spans");
+    sampi_kit_add_spans(&kit, when->spans, when->n_spans);
+    sampi_kit_patterns(&kit, (uint32_t)when->n_spans + 1);
+    sampi_kit_loop(&kit, when->loop);
+    r->vocab = v;
+    r->lines = when->count == SAMP_LINES;
+    r->n = (int32_t)when->n_spans;
+    r->from = when->from;
+    r->to = when->to;
+    r->begin = when->begin;
+    r->inside = when->where;
+    r->open = when->inside - 1;
+    sampi_kit_only(&kit, when->until, when->n_until, true, "until");
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member)
+{
+    static const samp_schedule none = { SAMP_TOKENS, 0, 0, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
+    samp_sampler *clock = sampi_init_clock(when ? when : &none), *chain = clock ? samp_chain_init() : NULL;
+    if (!chain) {
+        samp_free(clock);
+        if (member && !((sampi_sampler *)member)->owner) samp_free(member);
+        return NULL;
+    }
+    if (!when) ((sampi_sampler *)clock)->status = SAMP_E_NULL, ((sampi_sampler *)clock)->field = "when";
+    (void)samp_chain_add(chain, clock);
+    (void)samp_chain_add(chain, member);
+    return chain;
+}
+
+/* ---- src/constraints/accepting.h ---- */
+/* ---- constraints: a token comes in ----
+   The hooks accept, reset and past: what an accepted token changes. It goes into the window (part 3), if the sampler
+   looks back at tokens (n-grams, loops, rewinds), and moves the current node of the automaton, by the token itself or
+   by each byte of its text. Where a forbidden string is complete, its length in tokens is noted for
+   samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
+   fail. */
 
 /* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
    none does. */
@@ -32079,69 +32680,12 @@ static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t befo
     if (before >= 0 && !sampi_ban_waits(s)) sampi_limit_ban(s, before);
 }
 
-/* Bytes of a character that are still to come, behind a token. */
-static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
-{
-    size_t n;
-    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
-    uint32_t missing = s->u.limit.missing;
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)bytes[i];
-        if ((c & 0xc0) == 0x80)
-            missing -= missing > 0;
-        else
-            missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0;
-    }
-    return missing;
-}
-
-/* Modes of thinking: 0 not at all; 2 i + 1 in span i, 2 i + 2 its end is forced. */
-static const sampi_span *sampi_limit_span(const sampi_sampler *s)
-{
-    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
-}
-static bool sampi_limit_forces(const sampi_sampler *s) { return s->u.limit.mode && s->u.limit.mode % 2 == 0; }
-
-/* The budget is spent: what is forced begins where the text is already. */
-static void sampi_limit_spend(sampi_sampler *s)
-{
-    sampi_limit *r = &s->u.limit;
-    uint64_t budget = (uint64_t)r->budget;
-    if (r->mode % 2 == 0 || r->count_in < budget || (r->missing && r->count_in < budget + 4)) return;
-    r->mode++;
-    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
-}
-
-static void sampi_limit_think(sampi_sampler *s, samp_token token)
-{
-    sampi_limit *r = &s->u.limit;
-    uint32_t mark = sampi_knots(s)[r->node].mark; /* behind the token */
-    if (r->vocab) r->missing = sampi_limit_missing(s, token);
-    if (r->mode == 0) {
-        if (mark == 0) return;
-        r->mode = 2 * mark - 1;
-        r->node = mark; /* the root of this span's end */
-        r->count_in = 0;
-    } else if (mark) {
-        r->mode = r->node = r->count_in = 0;
-    } else if (!sampi_limit_forces(s)) {
-        r->count_in++;
-    } else {
-        const sampi_span *span = sampi_limit_span(s);
-        const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
-        if (span->is_end)
-            r->count_in = sampi_knots(s)[r->node].depth;
-        else if (token == force[r->count_in] && ++r->count_in == span->n)
-            r->mode = r->node = r->count_in = 0;
-    }
-    sampi_limit_spend(s);
-}
-
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
 {
     sampi_limit *r = &s->u.limit;
     samp_token *window = sampi_limit_window(s);
     int64_t before;
+    const uint32_t node = r->node;
     r->node = sampi_limit_walk(s, token, &before);
     switch (r->what) {
         case SAMPI_LIMIT_LISTS:
@@ -32151,14 +32695,15 @@ static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
         case SAMPI_LIMIT_PERIOD:
             if (r->mode && sampi_limit_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s);
+            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s, r->ring.size);
             break;
         case SAMPI_LIMIT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
             r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token); break;
+        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token, node); break;
+        case SAMPI_LIMIT_CLOCK: sampi_clock_accept(s, token); break;
         case SAMPI_LIMIT_GROWING:
         case SAMPI_LIMIT_ALLOWED:
         case SAMPI_LIMIT_FORCED: break;
@@ -32172,15 +32717,14 @@ static void sampi_constraint_reset(sampi_sampler *s)
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
-    if (r->what != SAMPI_LIMIT_THINKING || r->open < 0 || r->is_idle) return;
-    r->node = (uint32_t)r->open + 1;
-    r->mode = 2 * (uint32_t)r->open + 1;
-    if (r->budget == 0) r->mode++; /* as sampi_limit_spend, which needs the parts */
+    if (r->what == SAMPI_LIMIT_THINKING) sampi_limit_begin(r);
+    if (r->what == SAMPI_LIMIT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
 }
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_words(r, &s->u.limit.at, 6); /* up to sum */
+    if (s->u.limit.has_plan) sampi_record_words(r, &s->u.limit.since, 4);
     sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
 }
 
@@ -32202,10 +32746,7 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
             if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
             *tokens = words + (r->at - (uint32_t)r->begin);
             return 1;
-        case SAMPI_LIMIT_THINKING:
-            if (!sampi_limit_forces(s)) return 0;
-            *tokens = words + sampi_limit_span(s)->first + r->count_in;
-            return 1;
+        case SAMPI_LIMIT_THINKING: *tokens = sampi_limit_forced(s); return *tokens != NULL;
         default: return 0;
     }
 }
@@ -32231,6 +32772,7 @@ static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
         case SAMPI_LIMIT_PERIOD:
             if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
             return n;
+        case SAMPI_LIMIT_THINKING: return sampi_limit_ramp(s, &list->token) != 0.0f;
         default: break;
     }
     for (uint32_t i = 0; i < r->n_bans; i++)
@@ -32245,8 +32787,8 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_LIMIT_THINKING ||
-                 (r->count && r->at < (uint32_t)r->begin) ||
+    it.is_over = !(it.is_made || r->n_knots) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
+                 r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
     return it;
@@ -32276,13 +32818,16 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
 {
     const sampi_limit *r = &s->u.limit;
     float bias = -INFINITY;
+    samp_token token;
     if (sampi_masked(l)) return l;
     if (r->what == SAMPI_LIMIT_GROWING) {
         double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
         float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
         return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
     }
-    if (r->what != SAMPI_LIMIT_LISTS)
+    if (r->what == SAMPI_LIMIT_THINKING)
+        bias = sampi_limit_ramp(s, &token);
+    else if (r->what != SAMPI_LIMIT_LISTS)
         bias = -r->penalty;
     else if (!r->ban_room)
         memcpy(&bias, &entry->count, 4);
@@ -32391,29 +32936,31 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
     io->bad |= *x > most;
 }
 
-/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
-static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+/* What only a plan's budget has; of another one the wish, where `missing` says that it is there. */
+static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    uint32_t root = now->node, span = (now->mode - 1) / 2;
-    while (knot[root].fail != root) root = knot[root].fail;
-    if (now->mode == 0) return root == 0 && now->count_in == 0;
-    if (root != span + 1 || knot[now->node].mark) return false;
-    if (now->mode % 2) return now->count_in < (uint64_t)now->budget + 4;
-    const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
-    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+    now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
+    if (now->has_plan) {
+        sampi_io_word(io, &now->since, INT32_MAX);
+        sampi_io_word(io, &now->spent, INT32_MAX);
+        sampi_io_word(io, &now->side, now->n_knots - 1);
+        sampi_io_word(io, &now->noted, INT32_MAX);
+    }
+    if (now->has_plan || missing > 3) sampi_io_word(io, &now->wish, INT32_MAX);
 }
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_limit *r = &s->u.limit, now = *r;
-    bool thinks = r->what == SAMPI_LIMIT_THINKING;
+    bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
     sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
-    sampi_io_word(io, &now.mode, thinks ? 2 * (uint64_t)r->n : INT32_MAX);
+    sampi_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
     sampi_io_word(io, &now.count_in, INT32_MAX);
-    sampi_io_word(io, &now.missing, 3);
+    uint32_t missing = r->missing + (thinks && !r->has_plan && r->wish ? 4 : 0);
+    sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
+    now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
     sampi_io ahead = *io; /* how many tokens the window will have */
     sampi_io_word(&ahead, &now.ring.size, now.at);
@@ -32425,7 +32972,9 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
         sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
         sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
     }
+    if (thinks) sampi_limit_io_plan(io, &now, missing);
     if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
+    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_knots(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;
@@ -32440,6 +32989,9 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
+#define SAMPI_LIMIT_LATER(type, param, member, hi) /* and that came when states were saved already */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+      0, 0, hi, SAMPI_IF_ABOVE_0 | SAMPI_LATER, #param }
 /* clang-format on */
 static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_LIMIT(INT32, n, n, INT32_MAX),
@@ -32455,6 +33007,17 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+    SAMPI_LIMIT_LATER(INT32, total, total, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, soft, soft, INT32_MAX),
+    SAMPI_LIMIT_LATER(FLOAT, soft_ratio, soft_ratio, 1),
+    SAMPI_LIMIT_LATER(INT32, grace, grace, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, ramp, ramp, INT32_MAX),
+    SAMPI_LIMIT_LATER(FLOAT, bias, bias, FLT_MAX),
+    SAMPI_LIMIT_LATER(INT32, loop_from, loop_from, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, where, inside, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, lines, lines, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, from, from, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, to, to, INT32_MAX),
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }
@@ -32561,8 +33124,9 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 /* ---- src/constraints/accessors.h ---- */
 /* ---- constraints: what a user asks ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for.
-   samp_thinking_left: how many tokens are left to think, for the first member with a budget. Both only read. */
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The others
+   are about the first member of their sort: what is left of thinking, used, and its stage; a loop's length; whether a
+   schedule's members are at work. All only read, but for samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -32580,21 +33144,89 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-static const sampi_limit *sampi_thinking_of(const sampi_sampler *s)
+/* The first member that is of this sort. */
+static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
-    const sampi_limit *found = NULL;
+    sampi_sampler *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
-        found = sampi_thinking_of(s->u.chain.item[i]);
-    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_THINKING ? &s->u.limit : found;
+        found = sampi_first_limit(s->u.chain.item[i], what);
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
+}
+
+/* The first of this sort in what a user has given, or a status. */
+static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
+{
+    *status = samp_status(s, NULL);
+    sampi_sampler *found = *status ? NULL : sampi_first_limit((const sampi_sampler *)s, what);
+    if (!found && !*status) *status = SAMP_E_UNSUPPORTED;
+    return found;
 }
 
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
-    int status = samp_status(s, NULL);
-    const sampi_limit *r = status ? NULL : sampi_thinking_of((const sampi_sampler *)s);
-    if (!r) return status ? status : SAMP_E_UNSUPPORTED;
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    const sampi_limit *r = &found->u.limit;
     if (r->mode == 0) return -1;
-    return r->mode % 2 && r->count_in < (uint32_t)r->budget ? r->budget - (int32_t)r->count_in : 0;
+    uint32_t hard = sampi_limit_hard(r);
+    return !sampi_limit_forces(r) && r->count_in < hard ? (int32_t)(hard - r->count_in) : 0;
+}
+
+SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found || !found->u.limit.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
+    const sampi_limit *r = &found->u.limit;
+    uint32_t open = r->mode ? r->at - r->since : 0;
+    return r->spent > INT32_MAX - open ? INT32_MAX : (int32_t)(r->spent + open);
+}
+
+SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    const sampi_limit *r = &found->u.limit;
+    if (r->mode == 0) return SAMP_THINKING_NOT;
+    if (sampi_limit_forces(r)) return SAMP_THINKING_ENDS;
+    if (sampi_limit_notes(r)) return SAMP_THINKING_NOTE;
+    if (r->count_in >= sampi_limit_hard(r)) return SAMP_THINKING_GRACE;
+    return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
+}
+
+/* An edit, behind which what rollback has noted is as good as before. */
+SAMP_API int samp_thinking_end(samp_sampler *s)
+{
+    int status;
+    sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    sampi_limit *r = &found->u.limit;
+    sampi_sampler *outer = found;
+    while (outer->owner) outer = outer->owner;
+    if (r->mode == 0) return SAMP_E_EMPTY;
+    const bool good = sampi_past_is_good(outer);
+    sampi_edited(found);
+    if (good) outer->past.n_edits = outer->n_edits;
+    if (sampi_limit_counts(r)) r->wish = r->at - r->count_in + 1;
+    return SAMP_OK;
+}
+
+/* ---- loops and schedules ---- */
+
+SAMP_API int32_t samp_loop_length(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_PERIOD, &status);
+    return found ? (int32_t)found->u.limit.mode : status;
+}
+
+SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_CLOCK, &status);
+    return found ? (int32_t)sampi_is_time(&found->u.limit) : status;
 }
 #endif /* SAMPLING_CONSTRAINTS_DECLARED */
 

@@ -113,9 +113,9 @@
      250 gpu/switches.h                   2712 gpu/choosing.h                   4626 gpu/contexts.h
      296 gpu/records.h                    2814 gpu/ending.h                     4787 gpu/steps.h
      647 gpu/elements.h                   2964 gpu/samplers.h                   4877 gpu/where.h
-     918 gpu/passes.h                     3816 gpu/users.h                      5036 gpu/sending.h
-    1452 gpu/list.h                       3917 gpu/logprobs.h                   5309 gpu/batch.h
-    1851 gpu/left.h                       4073 gpu/advance.h                    5569 gpu/results.h
+     918 gpu/passes.h                     3816 gpu/users.h                      5043 gpu/sending.h
+    1452 gpu/list.h                       3917 gpu/logprobs.h                   5316 gpu/batch.h
+    1851 gpu/left.h                       4073 gpu/advance.h                    5576 gpu/results.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -4906,7 +4906,14 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (!r->status) r->status = s->status;
     r->llama |= s->rng != SAMP_RNG_PHILOX;
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
+    int32_t n = sampi_n_at_work(s);
+    if (sampi_is_chain(s) &&
+        n < s->u.chain.n) { /* a schedule that waits: its clock alone, for which the device has no step */
+        r->draws |= sampi_draws(s);
+        r->custom |= sampi_has_custom(s);
+        n = 1;
+    }
+    for (int32_t i = 0; i < n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
     if (sampi_is_chain(s)) return;
     r->custom |= sampi_is_custom(s);
     if (s->off) {

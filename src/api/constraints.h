@@ -131,6 +131,19 @@ SAMP_API samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_pe
 SAMP_API samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                     float penalty);
 
+/* What a loop is, where it is no loop breaker that masks: as samp_init_loop_breaker's arguments, and their ranges. */
+typedef struct samp_loop {
+    int32_t min_period, max_period, copies, last_n, every; /* usual: 4, 128, 3, 512, 16 */
+} samp_loop;
+
+/* samp_init_loop_watch -- a loop breaker that changes no logit: its caller asks for loops, and decides.
+   samp_loop_length -- of the first loop breaker or watch of a chain (not of cusum) the period of the loop that the
+     text is in now, in tokens; 0: in none. SAMP_E_UNSUPPORTED: there is none; SAMP_E_NULL, or what s carries.
+     See also a loop that ends thinking (samp_thinking_plan), or sets other samplers to work (samp_schedule). */
+SAMP_API samp_sampler *samp_init_loop_watch(const samp_loop *loop);
+/* The period of the loop that the text is in; 0: in none. */
+SAMP_API int32_t samp_loop_length(const samp_sampler *s);
+
 /* A kind of thinking: what begins it, what ends it, and what is said where it must end. */
 typedef struct samp_thinking {
     const samp_token *start; /* [n_start] */
@@ -156,3 +169,103 @@ SAMP_API samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const 
                                                  int32_t budget, int32_t open);
 /* How many tokens the open span may still have; -1: none is open. */
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
+
+/* How a bias on the end grows. */
+typedef enum samp_ramp { SAMP_RAMP_NONE = 0, SAMP_RAMP_LINEAR = 1, SAMP_RAMP_EXPONENTIAL = 2 } samp_ramp;
+
+/* How thinking comes to its end. A member that is 0 or NULL is not used, so { 0 } is a plan too. */
+typedef struct samp_thinking_plan {
+    int32_t total;             /* all spans together have at most so many tokens */
+    int32_t soft;              /* the soft point: so many tokens of a span, */
+    float soft_ratio;          /* or this share of what the span may have, in [0, 1] */
+    int32_t grace;             /* tokens more for a line to end, behind the budget */
+    const samp_token *note;    /* [n_note] what is said at the first line's end from the soft point on */
+    size_t n_note;             /* 0 .. 1024 */
+    const samp_sequence *ends; /* [n_ends] what ends any span too, as the beginning of a call does; no bias is read */
+    size_t n_ends;             /* 0 .. 1024 */
+    samp_ramp ramp;            /* a bias on the span's end, */
+    float bias;                /* which grows to this, in [0, FLT_MAX] */
+    const samp_loop *loop;     /* a loop in the span ends it, */
+    int32_t loop_from;         /* if it has so many tokens at least */
+} samp_thinking_plan;
+
+/* What stage thinking is in: samp_thinking_now. */
+enum {
+    SAMP_THINKING_NOT = 0,   /* no span is open */
+    SAMP_THINKING_OPEN = 1,  /* one is, */
+    SAMP_THINKING_SOFT = 2,  /* is beyond its soft point, */
+    SAMP_THINKING_NOTE = 3,  /* says the note, */
+    SAMP_THINKING_GRACE = 4, /* has spent its budget, */
+    SAMP_THINKING_ENDS = 5   /* ends: that is forced */
+};
+
+/* samp_init_thinking -- a budget of thinking that ends well: samp_init_thinking_budget, all of which holds here, and a
+   plan. Let u be the tokens of the open span so far, those of the note too; h = min(budget, total - tokens of the spans
+   before), at least 0; s = soft, or soft_ratio h rounded down, but at most h, then there is no soft point.
+     Note     behind a token that ends a line (its bytes end with a newline), once u >= s, the note is forced, token by
+              token, if u + n_note <= h; once a span. It begins a line, and should end with one.
+     Bias     from u = s on l += bias x for the end's next token, x = min(1, (u - s + 1) / (h - s + 1)); exponential:
+              bias (2^(8 x) - 1) / 255. Not while something is forced.
+     Grace    from u = h on the end is forced behind the first token that ends a line, at the latest at u = h + grace.
+              If h is 0 there is none.
+     Loop     behind every `every` tokens of a span, if u >= loop_from, its end is forced where the last last_n tokens
+              of the span end with a loop.
+     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for another time.
+     in       plan (may be NULL), all of which is copied; vocab may be NULL if there is no note: then no line ends.
+              budget INT32_MAX: without a bound
+     Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; the others stand at the members.
+     Memory   samp_rollback's 44 bytes a token, and 4 more with a loop.
+     Source   llama.cpp's reasoning budget (25544, 25961, 27578, 28932), vLLM's ThinkingLoopBreaker (52677).
+
+   samp_thinking_end -- end the open span now: from the next draw on its end is forced, behind what is there of it. It
+     holds for this span, whatever of it is taken back, until a token is accepted before its beginning; a saved state
+     has it.
+     Returns  SAMP_OK, also if it ends already; SAMP_E_EMPTY: none is open; the others as samp_thinking_left.
+     Source   llama.cpp (23949).
+   samp_thinking_now -- the stage: SAMP_THINKING_...
+   samp_thinking_used -- tokens of all spans so far, from behind their starts, with their ends. SAMP_E_UNSUPPORTED also
+     if it has no plan.
+     All of a chain's first member that has a budget; also samp_thinking_left, which counts to h here. */
+SAMP_API samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans, size_t n_spans,
+                                          int32_t budget, int32_t open, const samp_thinking_plan *plan);
+/* End the open span now. */
+SAMP_API int samp_thinking_end(samp_sampler *s);
+/* What stage thinking is in. */
+SAMP_API int32_t samp_thinking_now(const samp_sampler *s);
+/* How many tokens have been thought. */
+SAMP_API int32_t samp_thinking_used(const samp_sampler *s);
+
+/* What a schedule counts, and where it holds. */
+typedef enum samp_unit { SAMP_TOKENS = 0, SAMP_LINES = 1 } samp_unit;
+typedef enum samp_area { SAMP_ANYWHERE = 0, SAMP_INSIDE = 1, SAMP_OUTSIDE = 2 } samp_area;
+
+/* When samplers are at work. All 0: always. */
+typedef struct samp_schedule {
+    samp_unit count;            /* c: accepted tokens, or newlines in them, */
+    int32_t from, to;           /* from <= c < to; to 0: from there on for ever */
+    int32_t begin;              /* counted from this position on; before it is not the time */
+    samp_area where;            /* inside of spans of thinking, or outside */
+    const samp_thinking *spans; /* [n_spans] c is 0 again behind a start and an end; what is forced is not read */
+    size_t n_spans;             /* 0 .. 1024 */
+    int32_t inside;             /* the text begins inside of span inside - 1; 0: outside */
+    const samp_token *until;    /* [n_until] over once one of them has come, until c is 0 again */
+    size_t n_until;
+    const samp_vocab *vocab; /* borrowed: of lines token_bytes is needed */
+    const samp_loop *loop;   /* c is 0 behind a loop that was found, too; before the first one it is not the time */
+} samp_schedule;
+
+/* samp_init_schedule -- samplers that are at work at times only: a high temperature for the first 20 tokens, a ban in
+   the first line, a bias until a token has come, xtc while thinking, another temperature for 30 tokens behind a loop.
+     Returns  a chain with `member` in it; more may be added with samp_chain_add. It goes into a chain as any other. Its
+              first member is a clock, which must stay. No memory: NULL, and member is freed, or SAMP_E_NOMEM.
+     Draws    when it is not the time, they are as without it, and cost nothing. The position moves as if it were at
+              work.
+     Accepts  members are told of all tokens, so that windows are right when their time comes.
+     Device   samp_gpu_plan: left to the CPU from here on.
+     Range    to = 0 or > from; begin >= 0; `where` needs spans. SAMP_E_NULL also "sampler", if member is.
+     Source   ik_llama.cpp's settings that expire (1731, 1770), llama.cpp (22007: temperature behind a loop).
+   samp_schedule_holds -- is it the time of a chain's first schedule? 1: yes, 0: no; SAMP_E_UNSUPPORTED: there is none;
+     SAMP_E_NULL, or what s carries. */
+SAMP_API samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member);
+/* Is it the time of the first schedule? */
+SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);

@@ -37,8 +37,9 @@
        samp_random_sample_run      one index out of a row, without samplers or state
        samp_grammar_init, samp_init_grammar
                                    what the text may be (SAMPLING_GRAMMAR)
-       samp_init_banned_strings, samp_init_thinking_budget, samp_init_min_tokens, ...
+       samp_init_banned_strings, samp_init_thinking, samp_init_min_tokens, ...
                                    what must not, or must, come next (SAMPLING_CONSTRAINTS)
+       samp_init_schedule          samplers that are at work at times (SAMPLING_CONSTRAINTS)
        samp_kv_init, samp_kv_find_slot, samp_kv_mask
                                    sequences that share a key-value cache (SAMPLING_KV)
        samp_shard_init, samp_sample_sharded

@@ -1,6 +1,7 @@
 /* ---- constraints: what a user asks ----
-   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for.
-   samp_thinking_left: how many tokens are left to think, for the first member with a budget. Both only read. */
+   samp_rewind_length: how many tokens to take back, the largest number that a member of the chain asks for. The others
+   are about the first member of their sort: what is left of thinking, used, and its stage; a loop's length; whether a
+   schedule's members are at work. All only read, but for samp_thinking_end. */
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
@@ -18,19 +19,87 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-static const sampi_limit *sampi_thinking_of(const sampi_sampler *s)
+/* The first member that is of this sort. */
+static sampi_sampler *sampi_first_limit(const sampi_sampler *s, sampi_limit_kind what)
 {
-    const sampi_limit *found = NULL;
+    sampi_sampler *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
-        found = sampi_thinking_of(s->u.chain.item[i]);
-    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_THINKING ? &s->u.limit : found;
+        found = sampi_first_limit(s->u.chain.item[i], what);
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == what ? (sampi_sampler *)(uintptr_t)s : found;
+}
+
+/* The first of this sort in what a user has given, or a status. */
+static sampi_sampler *sampi_asked_limit(const samp_sampler *s, sampi_limit_kind what, int *status)
+{
+    *status = samp_status(s, NULL);
+    sampi_sampler *found = *status ? NULL : sampi_first_limit((const sampi_sampler *)s, what);
+    if (!found && !*status) *status = SAMP_E_UNSUPPORTED;
+    return found;
 }
 
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
-    int status = samp_status(s, NULL);
-    const sampi_limit *r = status ? NULL : sampi_thinking_of((const sampi_sampler *)s);
-    if (!r) return status ? status : SAMP_E_UNSUPPORTED;
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    const sampi_limit *r = &found->u.limit;
     if (r->mode == 0) return -1;
-    return r->mode % 2 && r->count_in < (uint32_t)r->budget ? r->budget - (int32_t)r->count_in : 0;
+    uint32_t hard = sampi_limit_hard(r);
+    return !sampi_limit_forces(r) && r->count_in < hard ? (int32_t)(hard - r->count_in) : 0;
+}
+
+SAMP_API int32_t samp_thinking_used(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found || !found->u.limit.has_plan) return found ? (int32_t)SAMP_E_UNSUPPORTED : status;
+    const sampi_limit *r = &found->u.limit;
+    uint32_t open = r->mode ? r->at - r->since : 0;
+    return r->spent > INT32_MAX - open ? INT32_MAX : (int32_t)(r->spent + open);
+}
+
+SAMP_API int32_t samp_thinking_now(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    const sampi_limit *r = &found->u.limit;
+    if (r->mode == 0) return SAMP_THINKING_NOT;
+    if (sampi_limit_forces(r)) return SAMP_THINKING_ENDS;
+    if (sampi_limit_notes(r)) return SAMP_THINKING_NOTE;
+    if (r->count_in >= sampi_limit_hard(r)) return SAMP_THINKING_GRACE;
+    return r->count_in >= sampi_limit_soft(r) ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
+}
+
+/* An edit, behind which what rollback has noted is as good as before. */
+SAMP_API int samp_thinking_end(samp_sampler *s)
+{
+    int status;
+    sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_THINKING, &status);
+    if (!found) return status;
+    sampi_limit *r = &found->u.limit;
+    sampi_sampler *outer = found;
+    while (outer->owner) outer = outer->owner;
+    if (r->mode == 0) return SAMP_E_EMPTY;
+    const bool good = sampi_past_is_good(outer);
+    sampi_edited(found);
+    if (good) outer->past.n_edits = outer->n_edits;
+    if (sampi_limit_counts(r)) r->wish = r->at - r->count_in + 1;
+    return SAMP_OK;
+}
+
+/* ---- loops and schedules ---- */
+
+SAMP_API int32_t samp_loop_length(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_PERIOD, &status);
+    return found ? (int32_t)found->u.limit.mode : status;
+}
+
+SAMP_API int32_t samp_schedule_holds(const samp_sampler *s)
+{
+    int status;
+    const sampi_sampler *found = sampi_asked_limit(s, SAMPI_LIMIT_CLOCK, &status);
+    return found ? (int32_t)sampi_is_time(&found->u.limit) : status;
 }

@@ -126,11 +126,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
-/* Part 2 is the tokens themselves: those that are allowed in order of their ids. */
-static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts)
+/* Part 2 is the tokens themselves; if it sorts, in order of their ids, each once. */
+static SAMPI_COLD void sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts,
+                                      const char *field)
 {
-    sampi_require_tokens(&kit->t, tokens, n, "tokens");
-    kit->t.u.limit.n = (int32_t)n;
+    sampi_require_tokens(&kit->t, tokens, n, field);
     sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
     kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
     for (size_t i = 0; i < n && list && kit->words; i++) {
@@ -145,7 +145,6 @@ static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token 
             if (i == 0 || list[i].token != list[i - 1].token) kit->words[kit->n_words++] = (uint32_t)list[i].token;
     }
     SAMP_FREE(list);
-    return sampi_kit_make(kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
@@ -153,7 +152,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
     sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "tokens");
-    return sampi_kit_only(&kit, tokens, n, true);
+    kit.t.u.limit.n = (int32_t)n;
+    sampi_kit_only(&kit, tokens, n, true, "tokens");
+    return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
@@ -161,7 +162,9 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *toke
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
     kit.t.u.limit.begin = begin;
     kit.t.u.limit.is_idle = n == 0;
-    return sampi_kit_only(&kit, tokens, n, false);
+    kit.t.u.limit.n = (int32_t)n;
+    sampi_kit_only(&kit, tokens, n, false, "tokens");
+    return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
@@ -177,24 +180,56 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t l
     return sampi_kit_make(&kit);
 }
 
+/* What a loop is, to the checks and to the record: of a loop breaker, of a samp_loop. */
+static SAMPI_COLD void sampi_require_loop(sampi_sampler *t, int32_t min_period, int32_t max_period, int32_t copies,
+                                          int32_t last_n, int32_t every)
+{
+    sampi_require(t, min_period >= 1, SAMP_E_RANGE, "min_period");
+    sampi_require(t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
+    sampi_require(t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
+    sampi_require(t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
+    sampi_require(t, every >= 1, SAMP_E_RANGE, "every");
+}
+static SAMPI_COLD void sampi_set_loop(sampi_limit *r, int32_t min_period, int32_t max_period, int32_t copies,
+                                      int32_t last_n, int32_t every)
+{
+    r->shortest = min_period;
+    r->longest = max_period;
+    r->copies = copies;
+    r->last_n = last_n;
+    r->every = every;
+    r->ring.cap = (uint32_t)last_n;
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
-    sampi_require(&kit.t, min_period >= 1, SAMP_E_RANGE, "min_period");
-    sampi_require(&kit.t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
-    sampi_require(&kit.t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
-    sampi_require(&kit.t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
-    sampi_require(&kit.t, every >= 1, SAMP_E_RANGE, "every");
-    kit.t.u.limit.shortest = min_period;
-    kit.t.u.limit.longest = max_period;
-    kit.t.u.limit.copies = copies;
-    kit.t.u.limit.last_n = last_n;
-    kit.t.u.limit.every = every;
+    sampi_require_loop(&kit.t, min_period, max_period, copies, last_n, every);
+    sampi_set_loop(&kit.t.u.limit, min_period, max_period, copies, last_n, every);
     kit.t.u.limit.penalty = penalty;
     kit.t.u.limit.is_idle = penalty == 0.0f;
-    kit.t.u.limit.ring.cap = (uint32_t)last_n;
     kit.t.u.limit.room = 1;
+    return sampi_kit_make(&kit);
+}
+
+/* The window that a loop is looked for in. */
+static SAMPI_COLD void sampi_kit_loop(sampi_kit *kit, const samp_loop *loop)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    if (!loop) return;
+    sampi_require_loop(&kit->t, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
+    if (kit->t.status) return;
+    sampi_set_loop(r, loop->min_period, loop->max_period, loop->copies, loop->last_n, loop->every);
+    r->has_loop = true;
+}
+
+/* As a loop breaker that takes nothing from a logit, but is on. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_watch(const samp_loop *loop)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-watch");
+    sampi_require(&kit.t, loop != NULL, SAMP_E_NULL, "loop");
+    sampi_kit_loop(&kit, loop);
     return sampi_kit_make(&kit);
 }
 
@@ -216,49 +251,113 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_
     return sampi_kit_make(&kit);
 }
 
-/* What each span forces, behind the table of spans. */
-static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n)
+/* The starts and ends of spans: the first root is that of all starts, the next ones are those of each span's end. */
+static SAMPI_COLD void sampi_kit_add_spans(sampi_kit *kit, const samp_thinking *spans, size_t n_spans)
 {
-    size_t at = n * sizeof(sampi_span) / sizeof(uint32_t), total = at;
+    for (size_t i = 0; i < 2 * n_spans && kit->pattern && !kit->t.status; i++) {
+        const samp_thinking *span = &spans[i / 2];
+        sampi_kit_add(kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
+        kit->pattern[i].mark = (uint32_t)i / 2 + 1;
+        kit->pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
+    }
+}
+
+/* Tokens behind those that part 2 has already: where they are. */
+static SAMPI_COLD sampi_span sampi_kit_words(sampi_kit *kit, const samp_token *tokens, size_t n)
+{
+    sampi_span at = { (uint32_t)kit->n_words, (uint32_t)n, 0 };
+    for (size_t i = 0; i < n; i++) kit->words[kit->n_words++] = (uint32_t)tokens[i];
+    return at;
+}
+
+/* Check what each span forces and the note; in part 2 there will be so many words. 0: an error. */
+static SAMPI_COLD size_t sampi_kit_count_words(sampi_kit *kit, const samp_thinking *spans, size_t n,
+                                               const samp_thinking_plan *plan)
+{
+    size_t total = n * sizeof(sampi_span) / sizeof(uint32_t) * (plan ? 2 : 1);
     for (size_t i = 0; i < n && !kit->t.status; i++) {
         size_t n_force = spans[i].force ? spans[i].n_force : spans[i].n_end;
         sampi_require(&kit->t, n_force > 0 && n_force <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
         if (spans[i].force && !kit->t.status) sampi_require_tokens(&kit->t, spans[i].force, n_force, "spans");
-        total += n_force;
+        total += n_force + (plan ? spans[i].n_end : 0);
     }
-    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
-    kit->n_words = total;
-    for (size_t i = 0; i < n && kit->words && !kit->t.status; i++) {
-        const samp_token *force = spans[i].force ? spans[i].force : spans[i].end;
-        sampi_span *span = (sampi_span *)(void *)kit->words + i;
-        span->first = (uint32_t)at;
-        span->n = (uint32_t)(spans[i].force ? spans[i].n_force : spans[i].n_end);
-        span->is_end = !spans[i].force;
-        for (uint32_t k = 0; k < span->n; k++) kit->words[at++] = (uint32_t)force[k];
+    if (plan && !kit->t.status) {
+        sampi_require(&kit->t, plan->n_note <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "note");
+        sampi_require_tokens(&kit->t, plan->note, plan->n_note, "note");
+        total += plan->n_note;
     }
+    return kit->t.status ? 0 : total;
 }
 
-/* The first root is that of all starts, the next ones are those of each span's end. */
-SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
-                                                            size_t n_spans, int32_t budget, int32_t open)
+/* What each span forces, behind the table of spans; with a plan the table has the ends too, and then comes the note. */
+static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *spans, size_t n,
+                                       const samp_thinking_plan *plan)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
+    size_t total = sampi_kit_count_words(kit, spans, n, plan);
+    kit->words = (uint32_t *)sampi_kit_alloc(kit, total, sizeof *kit->words);
+    if (!kit->words || !total) return;
+    sampi_span *span = (sampi_span *)(void *)kit->words;
+    kit->n_words = n * sizeof *span / sizeof(uint32_t) * (plan ? 2 : 1);
+    for (size_t i = 0; i < n; i++) {
+        span[i] = sampi_kit_words(kit, spans[i].force ? spans[i].force : spans[i].end,
+                                  spans[i].force ? spans[i].n_force : spans[i].n_end);
+        span[i].is_end = !spans[i].force;
+    }
+    for (size_t i = 0; plan && i < n; i++) span[n + i] = sampi_kit_words(kit, spans[i].end, spans[i].n_end);
+    if (plan) kit->t.u.limit.note = sampi_kit_words(kit, plan->note, plan->n_note).first;
+}
+
+/* The numbers of a plan. Those with a field are checked by the table. */
+static SAMPI_COLD void sampi_kit_plan(sampi_kit *kit, const samp_thinking_plan *plan)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    sampi_require(&kit->t, !plan->n_note || r->vocab, SAMP_E_NULL, "vocab");
+    sampi_require(&kit->t, !(plan->soft > 0 && plan->soft_ratio > 0.0f), SAMP_E_RANGE, "soft_ratio");
+    sampi_require(&kit->t, (unsigned)plan->ramp <= SAMP_RAMP_EXPONENTIAL, SAMP_E_RANGE, "ramp");
+    sampi_require(&kit->t, plan->n_ends <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "ends");
+    sampi_require(&kit->t, !plan->n_ends || plan->ends, SAMP_E_NULL, "ends");
+    r->has_plan = true;
+    r->soft = plan->soft;
+    r->soft_ratio = plan->soft_ratio;
+    r->grace = plan->grace;
+    r->total = plan->total;
+    r->bias = plan->bias;
+    r->ramp = plan->bias != 0.0f ? (int32_t)plan->ramp : 0; /* a NaN is told by the table */
+    r->room = r->ramp ? 1 : 0;
+    r->loop_from = plan->loop_from;
+    r->n_note = kit->t.status ? 0 : (uint32_t)plan->n_note;
+    sampi_kit_loop(kit, plan->loop);
+}
+
+/* Roots: that of all starts, those of each span's end, that of the ends that all spans have. */
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking(const samp_vocab *vocab, const samp_thinking *spans,
+                                                     size_t n_spans, int32_t budget, int32_t open,
+                                                     const samp_thinking_plan *plan)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, plan ? "thinking" : "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
     sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
-    bool good = sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans, "spans");
-    for (size_t i = 0; i < 2 * n_spans && good && !kit.t.status; i++) {
-        const samp_thinking *span = &spans[i / 2];
-        sampi_kit_add(&kit, i % 2 ? span->end : span->start, NULL, i % 2 ? span->n_end : span->n_start, "spans");
-        kit.pattern[i].mark = (uint32_t)i / 2 + 1;
-        kit.pattern[i].node = i % 2 ? (uint32_t)i / 2 + 1 : 0;
-    }
-    sampi_kit_spans(&kit, spans, n_spans);
-    sampi_kit_patterns(&kit, (uint32_t)n_spans + 1);
     kit.t.u.limit.vocab = vocab;
+    if (plan) sampi_kit_plan(&kit, plan);
+    size_t n_ends = plan && !kit.t.status ? plan->n_ends : 0;
+    (void)sampi_kit_room(&kit, spans, kit.t.status ? 0 : 2 * n_spans + n_ends, "spans");
+    sampi_kit_add_spans(&kit, spans, n_spans);
+    for (size_t i = 0; i < n_ends && kit.pattern && !kit.t.status; i++) {
+        sampi_kit_add(&kit, plan->ends[i].tokens, NULL, plan->ends[i].n, "ends");
+        kit.pattern[2 * n_spans + i].node = (uint32_t)n_spans + 1;
+    }
+    sampi_kit_spans(&kit, spans, n_spans, plan);
+    sampi_kit_patterns(&kit, (uint32_t)n_spans + (plan ? 2 : 1));
     kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
     kit.t.u.limit.budget = budget < 0 ? 0 : budget;
     kit.t.u.limit.open = open;
     kit.t.u.limit.is_idle = budget < 0 || n_spans == 0;
     return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
+                                                            size_t n_spans, int32_t budget, int32_t open)
+{
+    return samp_init_thinking(vocab, spans, n_spans, budget, open, NULL);
 }

@@ -15,10 +15,7 @@ static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens
             if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
             *tokens = words + (r->at - (uint32_t)r->begin);
             return 1;
-        case SAMPI_LIMIT_THINKING:
-            if (!sampi_limit_forces(s)) return 0;
-            *tokens = words + sampi_limit_span(s)->first + r->count_in;
-            return 1;
+        case SAMPI_LIMIT_THINKING: *tokens = sampi_limit_forced(s); return *tokens != NULL;
         default: return 0;
     }
 }
@@ -44,6 +41,7 @@ static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
         case SAMPI_LIMIT_PERIOD:
             if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
             return n;
+        case SAMPI_LIMIT_THINKING: return sampi_limit_ramp(s, &list->token) != 0.0f;
         default: break;
     }
     for (uint32_t i = 0; i < r->n_bans; i++)
@@ -58,8 +56,8 @@ static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
     const sampi_limit *r = &s->u.limit;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_LIMIT_THINKING ||
-                 (r->count && r->at < (uint32_t)r->begin) ||
+    it.is_over = !(it.is_made || r->n_knots) || (r->what == SAMPI_LIMIT_THINKING && !r->ramp) ||
+                 r->what == SAMPI_LIMIT_CLOCK || (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
                  (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
     return it;
@@ -89,13 +87,16 @@ static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_cou
 {
     const sampi_limit *r = &s->u.limit;
     float bias = -INFINITY;
+    samp_token token;
     if (sampi_masked(l)) return l;
     if (r->what == SAMPI_LIMIT_GROWING) {
         double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
         float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
         return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
     }
-    if (r->what != SAMPI_LIMIT_LISTS)
+    if (r->what == SAMPI_LIMIT_THINKING)
+        bias = sampi_limit_ramp(s, &token);
+    else if (r->what != SAMPI_LIMIT_LISTS)
         bias = -r->penalty;
     else if (!r->ban_room)
         memcpy(&bias, &entry->count, 4);

@@ -6,6 +6,9 @@
 #define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
     { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
+#define SAMPI_LIMIT_LATER(type, param, member, hi) /* and that came when states were saved already */ \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
+      0, 0, hi, SAMPI_IF_ABOVE_0 | SAMPI_LATER, #param }
 /* clang-format on */
 static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_LIMIT(INT32, n, n, INT32_MAX),
@@ -21,6 +24,17 @@ static const sampi_field SAMPI_CONSTRAINT_FIELDS[] = {
     SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
     SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
     SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
+    SAMPI_LIMIT_LATER(INT32, total, total, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, soft, soft, INT32_MAX),
+    SAMPI_LIMIT_LATER(FLOAT, soft_ratio, soft_ratio, 1),
+    SAMPI_LIMIT_LATER(INT32, grace, grace, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, ramp, ramp, INT32_MAX),
+    SAMPI_LIMIT_LATER(FLOAT, bias, bias, FLT_MAX),
+    SAMPI_LIMIT_LATER(INT32, loop_from, loop_from, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, where, inside, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, lines, lines, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, from, from, INT32_MAX),
+    SAMPI_LIMIT_LATER(INT32, to, to, INT32_MAX),
 };
 
 static SAMPI_COLD bool sampi_constraint_is_off(const sampi_sampler *s) { return s->u.limit.is_idle; }

@@ -18,29 +18,31 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
     io->bad |= *x > most;
 }
 
-/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
-static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+/* What only a plan's budget has; of another one the wish, where `missing` says that it is there. */
+static SAMPI_COLD void sampi_limit_io_plan(sampi_io *io, sampi_limit *now, uint32_t missing)
 {
-    const sampi_knot *knot = sampi_knots(s);
-    uint32_t root = now->node, span = (now->mode - 1) / 2;
-    while (knot[root].fail != root) root = knot[root].fail;
-    if (now->mode == 0) return root == 0 && now->count_in == 0;
-    if (root != span + 1 || knot[now->node].mark) return false;
-    if (now->mode % 2) return now->count_in < (uint64_t)now->budget + 4;
-    const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
-    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+    now->wish &= io->mode == SAMPI_WRITE ? ~(uint32_t)0 : 0;
+    if (now->has_plan) {
+        sampi_io_word(io, &now->since, INT32_MAX);
+        sampi_io_word(io, &now->spent, INT32_MAX);
+        sampi_io_word(io, &now->side, now->n_knots - 1);
+        sampi_io_word(io, &now->noted, INT32_MAX);
+    }
+    if (now->has_plan || missing > 3) sampi_io_word(io, &now->wish, INT32_MAX);
 }
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_limit *r = &s->u.limit, now = *r;
-    bool thinks = r->what == SAMPI_LIMIT_THINKING;
+    bool thinks = r->what == SAMPI_LIMIT_THINKING, clocks = r->what == SAMPI_LIMIT_CLOCK;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
     sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
-    sampi_io_word(io, &now.mode, thinks ? 2 * (uint64_t)r->n : INT32_MAX);
+    sampi_io_word(io, &now.mode, thinks || clocks ? (thinks + 1) * (uint64_t)r->n : INT32_MAX);
     sampi_io_word(io, &now.count_in, INT32_MAX);
-    sampi_io_word(io, &now.missing, 3);
+    uint32_t missing = r->missing + (thinks && !r->has_plan && r->wish ? 4 : 0);
+    sampi_io_word(io, &missing, thinks && !r->has_plan ? 7 : 3);
+    now.missing = missing % 4;
     sampi_io_float(io, &now.sum, 0.0f, r->alarm);
     sampi_io ahead = *io; /* how many tokens the window will have */
     sampi_io_word(&ahead, &now.ring.size, now.at);
@@ -52,7 +54,9 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
         sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
         sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
     }
+    if (thinks) sampi_limit_io_plan(io, &now, missing);
     if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
+    if (!io->bad && clocks) io->bad |= sampi_root_of(sampi_knots(s), now.node) != now.mode;
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;

@@ -13,6 +13,30 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags & SAMPI_BY_INTERFACE; }
 
+/* How many members of a chain take part in a draw: all, but of a schedule whose time it is not none. */
+#ifdef SAMPLING_CONSTRAINTS_DECLARED
+static bool sampi_is_clock(const sampi_sampler *s)
+{
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_CLOCK && !s->status;
+}
+static int32_t sampi_n_at_work(const sampi_sampler *s)
+{
+    if (!sampi_is_chain(s)) return 0;
+    const sampi_sampler *first = s->u.chain.n ? s->u.chain.item[0] : NULL;
+    return first && sampi_is_clock(first) && !sampi_is_time(&first->u.limit) ? 0 : s->u.chain.n;
+}
+#else
+static bool sampi_is_clock(const sampi_sampler *s)
+{
+    (void)s;
+    return false;
+}
+static int32_t sampi_n_at_work(const sampi_sampler *s) { return sampi_is_chain(s) ? s->u.chain.n : 0; }
+#endif
+
+/* It changes nothing, and a draw passes it by. */
+static bool sampi_idles(const sampi_sampler *s) { return s->off || sampi_is_clock(s); }
+
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
    accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
    in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number

@@ -29,7 +29,14 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (!r->status) r->status = s->status;
     r->llama |= s->rng != SAMP_RNG_PHILOX;
     if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
+    int32_t n = sampi_n_at_work(s);
+    if (sampi_is_chain(s) &&
+        n < s->u.chain.n) { /* a schedule that waits: its clock alone, for which the device has no step */
+        r->draws |= sampi_draws(s);
+        r->custom |= sampi_has_custom(s);
+        n = 1;
+    }
+    for (int32_t i = 0; i < n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
     if (sampi_is_chain(s)) return;
     r->custom |= sampi_is_custom(s);
     if (s->off) {

@@ -13,7 +13,7 @@ static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
 static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
 {
     int fate = 0;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !fate; i++)
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !fate; i++)
         fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
     if (fate || sampi_is_chain(s)) return fate;
     if (!*behind) {
@@ -21,7 +21,7 @@ static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sample
         return 0;
     }
     if (sampi_is_custom(s) || sampi_is_llama_cpp(s)) return -1;
-    if (s->off) return 0;
+    if (sampi_idles(s)) return 0;
     const unsigned flags = sampi_traits_of(s->kind)->flags;
     if ((flags & SAMPI_PATCHES) && !(flags & SAMPI_MASKS_NONE)) return -1; /* may end in an error */
     return sampi_sets_p(s);

@@ -9,12 +9,12 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
-    if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    if (view->is_open && !sampi_idles(s) && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = sampi_is_llama_cpp(s);
     if (!view->is_open) status = sampi_open_view(view, s);
     if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, &view->ordinal);
-    if (status || s->off) return status;
+    if (status || sampi_idles(s)) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
         view->cur->selected = -1; /* as in sampi_run */
     status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
@@ -42,7 +42,8 @@ static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
     int status = SAMP_OK;
     if (sampi_is_custom(s)) return sampi_view_custom(view, s);
     if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
-    for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
+    for (int32_t i = 0, all = sampi_n_at_work(s); i < all && !status; i++)
+        status = sampi_view_walk(view, s->u.chain.item[i]);
     return status;
 }
 

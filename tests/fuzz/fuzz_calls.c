@@ -92,11 +92,11 @@ static void any_params(source *s, samp_params *p, char text[32])
     p->n_vocab = any_int(s, 1000);
     for (uint64_t n = below(s, 6); n > 0; n--) {
         float *floats[] = {
-            &p->top_p,          &p->min_p,           &p->top_a,           &p->typ_p,          &p->tfs_z,
-            &p->top_n_sigma,    &p->xtc_probability, &p->xtc_threshold,   &p->temp,           &p->dynatemp_range,
-            &p->penalty_repeat, &p->penalty_freq,    &p->penalty_present, &p->dry_base,       &p->dry_multiplier,
-            &p->mirostat_tau,   &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay, &p->p_less,
-            &p->epsilon_cutoff, &p->eta_cutoff,      &p->top_h,           &p->min_k,          &p->smoothing_factor,
+            &p->top_p,           &p->min_p,           &p->top_a,           &p->typ_p,          &p->tfs_z,
+            &p->top_n_sigma,     &p->xtc_probability, &p->xtc_threshold,   &p->temp,           &p->dynatemp_range,
+            &p->penalty_repeat,  &p->penalty_freq,    &p->penalty_present, &p->dry_base,       &p->dry_multiplier,
+            &p->mirostat_tau,    &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay, &p->p_less,
+            &p->epsilon_cutoff,  &p->eta_cutoff,      &p->top_h,           &p->min_k,          &p->smoothing_factor,
             &p->smoothing_curve, &p->p_less_norm
         };
         *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
@@ -148,7 +148,32 @@ static samp_sampler *any_constraint(source *s)
                                     { t + 3, n / 3, t + 4, 1, NULL, n } };
     const size_t pair = (size_t)below(s, 3);
     unsigned flags = (unsigned)below(s, 5);
-    switch (below(s, 15)) {
+    const samp_loop loop = { any_int(s, 9), any_int(s, 9), any_int(s, 9), m, any_int(s, 9) };
+    const samp_thinking_plan plan = { any_int(s, 90),
+                                      below(s, 2) ? 0 : any_int(s, 90),
+                                      below(s, 2) ? 0.0f : y,
+                                      any_int(s, 9),
+                                      list,
+                                      n,
+                                      q,
+                                      (size_t)below(s, 3),
+                                      (samp_ramp)below(s, 4),
+                                      x,
+                                      below(s, 4) ? NULL : &loop,
+                                      any_int(s, 9) };
+    const samp_schedule when = { (samp_unit)below(s, 3),
+                                 any_int(s, 9),
+                                 any_int(s, 30),
+                                 any_int(s, 9),
+                                 (samp_area)below(s, 4),
+                                 below(s, 8) ? span : NULL,
+                                 pair,
+                                 any_int(s, 3),
+                                 list,
+                                 n,
+                                 below(s, 8) ? &vocab : NULL,
+                                 below(s, 4) ? NULL : &loop };
+    switch (below(s, 18)) {
         case 0: return samp_init_sequence_bias(below(s, 8) ? q : NULL, pair);
         case 1: return samp_init_banned_sequences(q, pair, flags);
         case 2: return samp_init_banned_strings(below(s, 8) ? &vocab : NULL, strings, (size_t)below(s, 5), flags);
@@ -162,6 +187,9 @@ static samp_sampler *any_constraint(source *s)
         case 10: return samp_init_no_repeat_ngram(i, k);
         case 11: return samp_init_loop_breaker(i, k, any_int(s, 9), m, any_int(s, 9), x);
         case 12: return samp_init_loop_breaker_cusum(i, k, x, y, any_float(s));
+        case 15: return samp_init_loop_watch(below(s, 8) ? &loop : NULL);
+        case 16: return samp_init_thinking(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k, &plan);
+        case 17: return samp_init_schedule(below(s, 9) ? &when : NULL, below(s, 4) ? samp_init_temp(x) : NULL);
         case 13: return samp_init_top_p_decay(x, y, any_float(s), list, n, any_size(s, 20));
         default: return samp_init_thinking_budget(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k);
     }
@@ -391,6 +419,10 @@ static void call_others(stage *t, size_t i)
             int32_t rewind = samp_rewind_length(chain), left = samp_thinking_left(chain);
             if (rewind < 0) named(rewind, CARRIED);
             if (left < 0) named(left, CARRIED); /* -1: none is open */
+            int32_t more[] = { samp_thinking_now(chain), samp_thinking_used(chain), samp_loop_length(chain),
+                               samp_schedule_holds(chain), samp_thinking_end(chain) };
+            for (int i = 0; i < 5; i++)
+                if (more[i] < 0) named(more[i], DRAWN);
             break;
         }
         default: samp_perf_reset(chain); break;

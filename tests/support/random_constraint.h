@@ -52,8 +52,49 @@ static samp_sampler *make_thinking(source *s, size_t n_vocab)
     for (size_t i = 1; i < 20; i++) tokens[i] = (samp_token)below(s, 6 < n_vocab ? 6 : n_vocab);
     samp_thinking span[2] = { { tokens, 1, tokens + 2, 1 + below(s, 2), NULL, 0 },
                               { tokens + 3, 2, tokens + 5, 1, tokens + 6, 1 + below(s, 4) } };
-    return samp_init_thinking_budget(percent(s, 50) ? &text_vocab : NULL, span, 1 + below(s, 2), (int32_t)below(s, 6),
-                                     (int32_t)below(s, 2) - 1);
+    if (percent(s, 30))
+        return samp_init_thinking_budget(percent(s, 50) ? &text_vocab : NULL, span, 1 + below(s, 2),
+                                         (int32_t)below(s, 6), (int32_t)below(s, 2) - 1);
+    samp_loop loop = { 1, 4, 2, 2 + (int32_t)below(s, 20), 1 + (int32_t)below(s, 3) };
+    samp_sequence end = { tokens + 10, 1 + below(s, 2), 0.0f };
+    samp_thinking_plan plan = { 0 };
+    if (percent(s, 30)) plan.total = 1 + (int32_t)below(s, 20);
+    if (percent(s, 70)) plan.soft_ratio = (float)coarse(s);
+    if (percent(s, 50)) plan.grace = (int32_t)below(s, 5);
+    if (percent(s, 50)) plan.note = tokens + 12, plan.n_note = 1 + below(s, 3);
+    if (percent(s, 30)) plan.ends = &end, plan.n_ends = 1;
+    if (percent(s, 70)) plan.ramp = (samp_ramp)(1 + below(s, 2)), plan.bias = PICK(s, 3.0f, 20.0f, 1e38f, FLT_MAX);
+    if (percent(s, 30)) plan.loop = &loop, plan.loop_from = (int32_t)below(s, 4);
+    return samp_init_thinking(&text_vocab, span, 1 + below(s, 2), (int32_t)below(s, 12), (int32_t)below(s, 2) - 1,
+                              &plan);
+}
+
+/* Something at times; what selects is in no schedule, so that a chain always selects. */
+static samp_sampler *make_schedule(source *s, size_t n_vocab)
+{
+    samp_token tokens[CONSTRAINT_MOST + 20];
+    (void)make_tokens(s, tokens, n_vocab);
+    samp_thinking span = { tokens, 1, tokens + 1, 1, NULL, 0 };
+    samp_loop loop = { 1, 4, 2, 2 + (int32_t)below(s, 20), 1 + (int32_t)below(s, 3) };
+    samp_schedule when = { SAMP_TOKENS,
+                           (int32_t)below(s, 4),
+                           0,
+                           (int32_t)below(s, 3),
+                           (samp_area)below(s, 3),
+                           &span,
+                           1,
+                           (int32_t)below(s, 2),
+                           NULL,
+                           0,
+                           &text_vocab,
+                           NULL };
+    if (percent(s, 60)) when.to = when.from + 1 + (int32_t)below(s, 5);
+    if (percent(s, 30)) when.count = SAMP_LINES;
+    if (percent(s, 30)) when.until = tokens + 2, when.n_until = 1 + below(s, 3);
+    if (percent(s, 20)) when.loop = &loop;
+    samp_sampler *chain = samp_init_schedule(&when, make_kind(s, (int)below(s, N_STAGES), n_vocab));
+    if (percent(s, 20)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n_vocab));
+    return chain;
 }
 
 static samp_sampler *make_decay(source *s, size_t n_vocab)
@@ -71,7 +112,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
     size_t n = make_tokens(s, t, n_vocab);
     int32_t begin = (int32_t)below(s, 4), size = 1 + (int32_t)below(s, 3), last_n = size + (int32_t)below(s, 60);
     float penalty = PICK(s, INFINITY, 2.0f, 1e38f, 0.5f);
-    switch (below(s, 14)) {
+    switch (below(s, 16)) {
         case 0:
         case 1: return make_sequences(s, n_vocab);
         case 2: return make_strings(s);
@@ -85,6 +126,8 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 10: return samp_init_length_penalty(t, n, begin, PICK(s, 1.1f, 0.5f, 3.0f, 1e30f), begin);
         case 11: return samp_init_no_repeat_ngram(size, last_n);
         case 12: return make_decay(s, n_vocab);
+        case 13: return make_schedule(s, n_vocab);
+        case 14: return make_thinking(s, n_vocab);
         default:
             if (percent(s, 50)) return samp_init_loop_breaker_cusum(size, last_n, 0.25f, 2.0f, penalty);
             return samp_init_loop_breaker(1, 4, 2, 2 + last_n, 1 + (int32_t)below(s, 3), penalty);

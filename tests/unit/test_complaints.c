@@ -552,6 +552,145 @@ static void banned_strings_are_never_said(void **state)
     }
 }
 
+/* Every eighth token ends its line. */
+static const char *in_lines(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = 1;
+    return token % 8 ? "x" : "\n";
+}
+static const samp_vocab lines = { N, in_lines, NULL, NULL, NULL, 0, -1, -1 };
+
+/* A model that would think for ever is told at a line's end that it should answer, and has the rest of its line when its
+   budget is spent; no sentence is cut. What it says then is its own. */
+static void thinking_is_not_cut_in_a_sentence(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE, END }, note[] = { 41, 42, 43, 48 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    samp_thinking_plan plan = { 0 };
+    plan.soft_ratio = 0.5f, plan.grace = 60, plan.note = note, plan.n_note = 4;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        source rng = source_stream(seed);
+        samp_sampler *s = test_pair(samp_init_thinking(&lines, &span, 1, 100, -1, &plan), samp_init_dist(seed));
+        samp_token text[200];
+        size_t n = 0, said = 0;
+        assert_ok(samp_accept(s, THINK));
+        for (samp_token token = -1; token != DONE; text[n++] = token) {
+            float row[N];
+            for (int i = 0; i < N; i++) row[i] = i == DONE || i == END ? -30.0f : (float)normal(&rng);
+            assert_true(n < 170);
+            token = samp_sample(s, row, N);
+        }
+        n--;
+        assert_true(n >= 100 && n < 160 && text[n - 1] % 8 == 0); /* behind a line's end */
+        for (size_t i = 0; i + 4 <= n; i++)
+            if (memcmp(text + i, note, sizeof note) == 0) said = i;
+        assert_true(said >= 50 && said < 90 && text[said - 1] % 8 == 0); /* as its own line */
+        samp_free(s);
+    }
+}
+
+/* The end becomes likelier from the soft point on, so that a model which nearly has it ends by itself: sooner with a
+   bias, never without. */
+static void thinking_ends_by_itself_under_a_bias(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE };
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    double mean[3] = { 0.0, 0.0, 0.0 };
+    for (int ramp = SAMP_RAMP_NONE; ramp <= SAMP_RAMP_EXPONENTIAL; ramp++)
+        for (uint64_t seed = 0; seed < 100; seed++) {
+            samp_thinking_plan plan = { 0 };
+            plan.soft = 20, plan.ramp = (samp_ramp)ramp, plan.bias = 30.0f;
+            samp_sampler *s = test_pair(samp_init_thinking(NULL, &span, 1, 200, 0, &plan), samp_init_dist(seed));
+            float row[N] = { 0 };
+            row[DONE] = -12.0f;
+            int n = 0;
+            while (samp_sample(s, row, N) != DONE) n++;
+            assert_in_range(n, 0, 200);
+            mean[ramp] += n / 100.0;
+            samp_free(s);
+        }
+    assert_true(mean[SAMP_RAMP_NONE] > 190.0);
+    assert_true(mean[SAMP_RAMP_LINEAR] > 60.0 && mean[SAMP_RAMP_LINEAR] < 120.0);
+    assert_true(mean[SAMP_RAMP_EXPONENTIAL] > mean[SAMP_RAMP_LINEAR] + 30.0 && mean[SAMP_RAMP_EXPONENTIAL] < 190.0);
+}
+
+/* A user who has seen enough ends it: the end comes whole. */
+static void thinking_ends_when_the_user_says_so(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE, END };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    samp_sampler *s = test_pair(samp_init_thinking_budget(NULL, &span, 1, INT32_MAX, 0), samp_init_greedy());
+    float row[N] = { 0 };
+    row[7] = 1.0f;
+    for (int i = 0; i < 30; i++) assert_num(samp_sample(s, row, N), 7);
+    assert_ok(samp_thinking_end(s));
+    assert_num(samp_sample(s, row, N), DONE);
+    assert_num(samp_sample(s, row, N), END);
+    assert_num(samp_sample(s, row, N), 7);
+    assert_status(samp_thinking_end(s), SAMP_E_EMPTY);
+    samp_free(s);
+}
+
+/* A model that goes round in circles while it thinks is made to answer, long before its budget is spent. */
+static void a_loop_ends_thinking(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { THINK }, end[] = { DONE };
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    const samp_loop loop = { 4, 128, 3, 512, 16 };
+    samp_thinking_plan plan = { 0 };
+    plan.loop = &loop, plan.loop_from = 64;
+    for (size_t period = 4; period < 40; period += 7) {
+        source rng = source_stream(period);
+        samp_sampler *s = test_pair(samp_init_thinking(NULL, &span, 1, 30000, 0, &plan), samp_init_greedy());
+        samp_token text[1000];
+        size_t n = 0;
+        for (; n < period; n++) {
+            text[n] = (samp_token)n;
+            assert_ok(samp_accept(s, text[n]));
+        }
+        while ((text[n] = caught(s, text, n, period, &rng)) != DONE) assert_true(++n < 160);
+        assert_true(n >= 64 && n >= 3 * period);
+        assert_num(samp_thinking_now(s), SAMP_THINKING_NOT);
+        samp_free(s);
+    }
+}
+
+/* Settings that hold for a while: a temperature for the first tokens, another one while a loop is on, which is left then. */
+static void settings_expire(void **state)
+{
+    (void)state;
+    const samp_schedule first = { SAMP_TOKENS, 0, 20, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
+    const samp_loop loop = { 1, 16, 3, 100, 1 };
+    const samp_schedule hot = { SAMP_TOKENS, 0, 30, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, &loop };
+    samp_sampler *s = test_pair(samp_init_schedule(&first, samp_init_temp(50.0f)), samp_init_dist(3));
+    float row[N] = { 0 };
+    int others = 0;
+    row[7] = 30.0f;
+    for (int i = 0; i < 20; i++) others += samp_sample(s, row, N) != 7;
+    assert_true(others > 10);
+    for (int i = 0; i < 200; i++) assert_num(samp_sample(s, row, N), 7);
+    samp_free(s);
+    for (int heats = 0; heats < 2; heats++) {
+        s = test_pair(heats ? samp_init_schedule(&hot, samp_init_temp(15.0f)) : samp_init_temp(1.0f),
+                      samp_init_dist(3));
+        source rng = source_stream(5);
+        samp_token text[300] = { 1, 2, 3, 4, 5 };
+        size_t left = 0, n = 5;
+        for (size_t i = 0; i < n; i++) assert_ok(samp_accept(s, text[i]));
+        for (; n < 300; n++) {
+            text[n] = caught(s, text, n, 5, &rng);
+            left += text[n] != text[n - 5];
+        }
+        assert_true(heats ? left > 5 : left == 0);
+        samp_free(s);
+    }
+}
+
 static const char *of_a_list(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     (void)vocab;
@@ -626,6 +765,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(truncation_holds_at_any_temperature),
         cmocka_unit_test(thinking_ends_within_its_budget),
         cmocka_unit_test(a_loop_is_left),
+        cmocka_unit_test(thinking_is_not_cut_in_a_sentence),
+        cmocka_unit_test(thinking_ends_by_itself_under_a_bias),
+        cmocka_unit_test(thinking_ends_when_the_user_says_so),
+        cmocka_unit_test(a_loop_ends_thinking),
+        cmocka_unit_test(settings_expire),
         cmocka_unit_test(banned_strings_are_never_said),
         cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),
         cmocka_unit_test(least_length_and_nothing_else_is_a_status),

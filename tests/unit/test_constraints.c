@@ -12,9 +12,9 @@ enum { N = 40, WIDE = 400, MOST = 120, N_TEXTS = 4, PIECES = 24 };
 
 /* ---- a vocabulary: letters, pieces that overlap, halves of characters, a token without bytes ---- */
 
-static const char *const pieces[N] = { "a",   "b",    "c",         "ab",   "ba",   "abc",  "A",  "B",
-                                       "cab", "\xe2", "\x82",      "\xac", "\xc3", "\xa9", "",   "bb",
-                                       "aab", "bc",   "c\xe2\x82", "aa",   "x",    "xa",   "ax", "cx" };
+static const char *const pieces[N] = { "a",   "b",    "c",         "ab",    "b\n",  "abc",  "A",  "B",
+                                       "cab", "\xe2", "\x82",      "\xac",  "\xc3", "\xa9", "",   "bb",
+                                       "aab", "bc",   "c\xe2\x82", "\na\n", "x",    "xa",   "ax", "cx" };
 static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
     (void)vocab;
@@ -52,6 +52,8 @@ typedef enum kind {
     PERIOD,
     CUSUM,
     THINKING,
+    PLANNED,
+    SCHEDULED,
     N_KINDS
 } kind;
 
@@ -65,6 +67,11 @@ typedef struct spec {
     samp_thinking spans[2];
     int32_t begin, n_min, size, last_n, shortest, longest, copies, every, budget, open;
     float bias, factor, penalty, loss, alarm;
+    samp_thinking_plan plan;
+    samp_schedule when;
+    samp_loop loop;
+    samp_sequence ends[2];
+    samp_token note[4];
 } spec;
 
 static samp_sampler *make(const spec *p)
@@ -89,9 +96,51 @@ static samp_sampler *make(const spec *p)
         case CUSUM: return samp_init_loop_breaker_cusum(p->size, p->last_n, p->loss, p->alarm, p->penalty);
         case THINKING:
             return samp_init_thinking_budget(p->has_vocab ? &vocab : NULL, p->spans, p->n, p->budget, p->open);
+        case PLANNED:
+            return samp_init_thinking(p->has_vocab ? &vocab : NULL, p->spans, p->n, p->budget, p->open, &p->plan);
+        case SCHEDULED: return samp_init_schedule(&p->when, samp_init_suppressed_tokens(p->tokens[0], p->n));
         case N_KINDS: break;
     }
     return NULL;
+}
+
+/* Of a plan and of a schedule, whatever else the spec has. */
+static void any_plan(spec *p, source *s)
+{
+    samp_loop loop = { p->shortest, p->longest, p->copies, p->last_n, p->every };
+    p->loop = loop;
+    for (size_t i = 0; i < 4; i++) p->note[i] = (samp_token)below(s, 8);
+    for (size_t i = 0; i < 2; i++) p->ends[i] = (samp_sequence){ p->tokens[i] + 5, 1 + below(s, 3), 0.0f };
+    p->budget = (int32_t)below(s, 16);
+    if (below(s, 3) == 0) p->plan.total = 1 + (int32_t)below(s, 30);
+    if (below(s, 3) == 0)
+        p->plan.soft = (int32_t)below(s, 12);
+    else if (below(s, 3))
+        p->plan.soft_ratio = (float)uniform(s);
+    if (below(s, 2)) p->plan.grace = (int32_t)below(s, 7);
+    if (below(s, 3)) p->plan.note = p->note, p->plan.n_note = below(s, 5), p->has_vocab |= p->plan.n_note > 0;
+    if (below(s, 3) == 0) p->plan.ends = p->ends, p->plan.n_ends = 1 + below(s, 2);
+    p->plan.ramp = (samp_ramp)below(s, 3);
+    p->plan.bias = (float)(5.0 * uniform(s));
+    if (below(s, 3) == 0) p->plan.loop = &p->loop, p->plan.loop_from = (int32_t)below(s, 6);
+    samp_schedule when = { (samp_unit)below(s, 2),
+                           (int32_t)below(s, 5),
+                           0,
+                           p->begin,
+                           (samp_area)below(s, 3),
+                           p->spans,
+                           1 + below(s, 2),
+                           0,
+                           NULL,
+                           0,
+                           &vocab,
+                           NULL };
+    when.to = below(s, 4) ? when.from + 1 + (int32_t)below(s, 6) : 0;
+    if (!when.where && below(s, 2)) when.n_spans = 0;
+    when.inside = (int32_t)below(s, when.n_spans + 1);
+    if (below(s, 2)) when.until = p->tokens[2], when.n_until = 1 + below(s, 3);
+    if (below(s, 3) == 0) when.loop = &p->loop;
+    p->when = when;
 }
 
 /* Settings at random, of short texts over few tokens, so that much happens. */
@@ -116,7 +165,7 @@ static void any_spec(spec *p, source *s, kind kind)
         if (below(s, 2)) span.force = p->tokens[i] + 1, span.n_force = 2 + below(s, 4);
         p->spans[i] = span;
     }
-    if (kind == THINKING) p->n = 1 + p->n % 2;
+    if (kind == THINKING || kind == PLANNED) p->n = 1 + p->n % 2;
     p->any_case = below(s, 2);
     p->has_vocab = below(s, 2);
     p->begin = (int32_t)below(s, 12);
@@ -126,7 +175,7 @@ static void any_spec(spec *p, source *s, kind kind)
     p->shortest = 1 + (int32_t)below(s, 3);
     p->longest = p->shortest + (int32_t)below(s, 5);
     p->copies = 2 + (int32_t)below(s, 2);
-    if (kind == PERIOD) p->last_n = p->copies * p->shortest + (int32_t)below(s, 30);
+    if (kind == PERIOD || kind >= PLANNED) p->last_n = p->copies * p->shortest + (int32_t)below(s, 30);
     p->every = 1 + (int32_t)below(s, 5);
     p->budget = (int32_t)below(s, 7);
     p->open = (int32_t)below(s, p->n + 1) - 1;
@@ -135,6 +184,7 @@ static void any_spec(spec *p, source *s, kind kind)
     p->penalty = kind == NO_REPEAT || below(s, 2) ? INFINITY : 1.5f;
     p->loss = 0.25f;
     p->alarm = (float)(1 + below(s, 4));
+    if (kind >= PLANNED) any_plan(p, s);
 }
 
 /* Is one of its sequences there twice? */
@@ -242,48 +292,159 @@ static void want_cusum(const spec *p, const samp_token *text, size_t n, float *r
     if (sum >= p->alarm) want_followers(p, text, n, row);
 }
 
-/* The budget, as a story told from its beginning. Returns the token that is forced, or -1. */
-static samp_token forced_by(const spec *p, const samp_token *text, size_t n, int32_t *left)
+/* samp_thinking_end in the walk under way: the beginning of the span that is to end, and 1; and what it was when each
+   token was accepted. */
+static size_t wish, wishes[MOST];
+
+/* What is known of thinking behind a text. */
+typedef struct thought {
+    int span, stage;
+    size_t since, spent, u, h, soft, done; /* done: of what is forced */
+    bool said;                             /* the note */
+    int32_t left;
+    samp_token forced, ramped; /* -1: none */
+    double bias;
+} thought;
+
+static bool ends_line(const spec *p, samp_token token)
 {
-    int span = p->open;
-    size_t since = 0,
-           done = 0; /* since: where the span began, or what was said before it ended; done: of what is forced */
-    bool forcing = false;
+    size_t n;
+    const char *bytes = piece_bytes(NULL, token, &n);
+    return p->has_vocab && n && bytes[n - 1] == '\n';
+}
+
+static size_t missing_bytes(const spec *p, const samp_token *text, size_t n)
+{
     char bytes[MOST * 4];
+    size_t missing = 0, n_bytes = spell(text, n, bytes);
+    for (size_t k = 0; k < n_bytes && p->has_vocab; k++) {
+        unsigned char c = (unsigned char)bytes[k];
+        missing = c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : c >= 0x80 && missing ? missing - 1 : 0;
+    }
+    return missing;
+}
+
+/* How much a span may have, and from where on it is soft. */
+static void bounds_of(const spec *p, thought *t)
+{
+    size_t total = (size_t)p->plan.total;
+    t->h = (size_t)p->budget;
+    if (total) t->h = total < t->spent ? 0 : total - t->spent < t->h ? total - t->spent : t->h;
+    t->soft = p->plan.soft ? (size_t)p->plan.soft : t->h;
+    if (p->plan.soft_ratio > 0.0f) t->soft = (size_t)floor((double)p->plan.soft_ratio * (double)t->h);
+    if (t->soft > t->h) t->soft = t->h;
+}
+
+enum { FREE, NOTING, ENDING };
+
+/* The last of text [i] comes while a span is open. */
+static void think_on(const spec *p, thought *t, const samp_token *text, size_t i)
+{
+    const samp_thinking *span = &p->spans[t->span];
+    const samp_token token = text[i - 1];
+    size_t u = i - t->since;
+    bool over = text_ends(text + t->since, u, span->end, span->n_end);
+    for (size_t k = 0; k < p->plan.n_ends; k++)
+        over |= text_ends(text + t->since, u, p->plan.ends[k].tokens, p->plan.ends[k].n);
+    if (wishes[i - 1] == t->since + 1 && t->stage != ENDING && !missing_bytes(p, text, i - 1))
+        t->stage = ENDING, t->done = 0;
+    if (!over && t->stage == ENDING && span->force && token == span->force[t->done])
+        over = ++t->done == span->n_force;
+    if (over) {
+        thought next = { -1, FREE, i, t->spent + u, 0, 0, 0, 0, false, 0, -1, -1, 0.0 };
+        *t = next;
+    } else if (t->stage == NOTING) {
+        t->done += token == p->plan.note[t->done];
+        if (t->done == p->plan.n_note) t->stage = FREE;
+    } else if (t->stage == FREE && !t->said && ends_line(p, token) && p->plan.n_note && t->soft < t->h &&
+               u >= t->soft && u + p->plan.n_note <= t->h) {
+        t->stage = NOTING;
+        t->said = true;
+        t->done = 0;
+    }
+}
+
+/* Is the budget of the open span spent behind text [i], or is it in a loop? */
+static bool is_spent(const spec *p, const thought *t, const samp_token *text, size_t i)
+{
+    size_t u = i - t->since, latest = t->h ? t->h + (size_t)p->plan.grace : 0, missing = missing_bytes(p, text, i);
+    bool over = u >= latest || (i > 0 && ends_line(p, text[i - 1]) && u >= t->h && t->stage != NOTING);
+    if (!over && !missing && p->plan.loop && u >= (size_t)p->plan.loop_from && u % (size_t)p->every == 0)
+        over = period_of(p, text + t->since, u) > 0;
+    return over && (!missing || u >= latest + 4);
+}
+
+/* The budget, as a story told from its beginning. */
+static thought think(const spec *p, const samp_token *text, size_t n)
+{
+    thought t = { p->open, FREE, 0, 0, 0, 0, 0, 0, false, -1, -1, -1, 0.0 };
     for (size_t i = 0; i <= n; i++) {
-        if (i > 0 && span < 0) { /* the longest start that is complete */
+        if (i > 0 && t.span < 0) { /* the longest start that is complete */
             size_t longest = 0;
             for (size_t k = 0; k < p->n; k++)
                 if (p->spans[k].n_start > longest &&
-                    text_ends(text + since, i - since, p->spans[k].start, p->spans[k].n_start))
-                    span = (int)k, longest = p->spans[k].n_start;
-            if (span >= 0) since = i, forcing = false;
+                    text_ends(text + t.since, i - t.since, p->spans[k].start, p->spans[k].n_start))
+                    t.span = (int)k, longest = p->spans[k].n_start;
+            if (t.span >= 0) t.since = i;
         } else if (i > 0) {
-            const samp_thinking *t = &p->spans[span];
-            bool over = text_ends(text + since, i - since, t->end, t->n_end);
-            if (!over && forcing && t->force && text[i - 1] == t->force[done]) over = ++done == t->n_force;
-            if (over) span = -1, since = i;
+            think_on(p, &t, text, i);
         }
-        if (span < 0 || forcing) {
-            if (span < 0) forcing = false;
-            continue;
-        }
-        size_t missing = 0, n_bytes = spell(text, i, bytes);
-        for (size_t k = 0; k < n_bytes && p->has_vocab; k++) {
-            unsigned char c = (unsigned char)bytes[k];
-            missing = c >= 0xe0 ? 2 : c >= 0xc0 ? 1 : c >= 0x80 && missing ? missing - 1 : 0;
-        }
-        size_t spent = i - since, budget = (size_t)p->budget;
-        forcing = spent >= budget && (!missing || spent >= budget + 4);
-        done = 0;
+        bounds_of(p, &t);
+        if (t.span >= 0 && t.stage != ENDING && is_spent(p, &t, text, i)) t.stage = ENDING, t.done = 0;
     }
-    *left = span < 0 ? -1 : forcing || n - since >= (size_t)p->budget ? 0 : p->budget - (int32_t)(n - since);
-    if (!forcing) return -1;
-    const samp_thinking *t = &p->spans[span];
-    if (t->force) return t->force[done];
-    size_t k = t->n_end - 1; /* what is there of the end already */
-    while (k > 0 && !text_ends(text + since, n - since, t->end, k)) k--;
-    return t->end[k];
+    if (t.span >= 0 && t.stage != ENDING && wish == t.since + 1 && !missing_bytes(p, text, n))
+        t.stage = ENDING, t.done = 0;
+    t.u = n - t.since;
+    t.left = t.span < 0 ? -1 : t.stage == ENDING || t.u >= t.h ? 0 : (int32_t)(t.h - t.u);
+    if (t.span < 0) return t;
+    const samp_thinking *span = &p->spans[t.span];
+    size_t k = span->n_end - 1; /* what is there of the end already */
+    while (k > 0 && !text_ends(text + t.since, t.u, span->end, k)) k--;
+    if (t.stage == NOTING) t.forced = p->plan.note[t.done];
+    if (t.stage == ENDING) t.forced = span->force ? span->force[t.done] : span->end[k];
+    if (t.stage == FREE && p->plan.ramp && t.soft < t.h && t.u >= t.soft) {
+        double x = fmin(1.0, (double)(t.u - t.soft + 1) / (double)(t.h - t.soft + 1));
+        t.ramped = span->end[k];
+        t.bias = (double)p->plan.bias * (p->plan.ramp == SAMP_RAMP_LINEAR ? x : (pow(2.0, 8.0 * x) - 1.0) / 255.0);
+    }
+    return t;
+}
+
+/* The stage that the sampler tells. */
+static int stage_of(const thought *t)
+{
+    if (t->span < 0) return SAMP_THINKING_NOT;
+    if (t->stage) return t->stage == NOTING ? SAMP_THINKING_NOTE : SAMP_THINKING_ENDS;
+    return t->u >= t->h ? SAMP_THINKING_GRACE : t->u >= t->soft ? SAMP_THINKING_SOFT : SAMP_THINKING_OPEN;
+}
+
+/* Is it the time of a schedule behind a text? */
+static bool is_time(const spec *p, const samp_token *text, size_t n)
+{
+    const samp_schedule *w = &p->when;
+    size_t inside = (size_t)w->inside, since = 0, c = 0;
+    bool came = false, found = false;
+    for (size_t i = 1; i <= n; i++) {
+        size_t longest = 0, was = inside, n_bytes;
+        for (size_t k = 0; k < w->n_spans && was == 0; k++)
+            if (w->spans[k].n_start > longest &&
+                text_ends(text + since, i - since, w->spans[k].start, w->spans[k].n_start))
+                inside = k + 1, longest = w->spans[k].n_start;
+        if (was && text_ends(text + since, i - since, w->spans[was - 1].end, w->spans[was - 1].n_end)) inside = 0;
+        if (inside != was) {
+            since = i;
+            c = came = found = 0;
+        } else if (i > (size_t)w->begin) {
+            const char *bytes = piece_bytes(NULL, text[i - 1], &n_bytes);
+            if (w->count == SAMP_TOKENS) c++;
+            for (size_t k = 0; k < n_bytes && w->count == SAMP_LINES; k++) c += bytes[k] == '\n';
+            for (size_t k = 0; k < w->n_until; k++) came |= w->until[k] == text[i - 1];
+        }
+        if (w->loop && i % (size_t)p->every == 0 && period_of(p, text, i)) found = true, c = 0;
+    }
+    if (n < (size_t)w->begin || came || (w->loop && !found)) return false;
+    if (w->where && (inside > 0) != (w->where == SAMP_INSIDE)) return false;
+    return c >= (size_t)w->from && (!w->to || c < (size_t)w->to);
 }
 
 static void keep_only(float *row, const samp_token *tokens, size_t n)
@@ -320,8 +481,7 @@ static void want_strings(const spec *p, const samp_token *text, size_t n, float 
 static void want(const spec *p, const samp_token *text, size_t n, float *row)
 {
     int64_t at = (int64_t)n - p->begin;
-    int32_t left;
-    samp_token forced;
+    thought t;
     switch (p->kind) {
         case SEQUENCE_BIAS:
         case BANNED_SEQUENCES: want_sequences(p, text, n, row); return;
@@ -334,9 +494,14 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
         case PERIOD: want_period(p, text, n, row); return;
         case CUSUM: want_cusum(p, text, n, row); return;
         case THINKING:
-            forced = forced_by(p, text, n, &left);
-            if (forced >= 0) keep_only(row, &forced, 1);
+        case PLANNED:
+            t = think(p, text, n);
+            if (t.forced >= 0) keep_only(row, &t.forced, 1);
+            if (t.ramped >= 0) add(&row[t.ramped], (float)t.bias);
             return;
+        case SCHEDULED:
+            if (!is_time(p, text, n)) return;
+            break;
         default: break;
     }
     for (size_t i = 0; i < p->n; i++) {
@@ -344,7 +509,7 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
         bool seen = false;
         for (size_t k = 0; k < i; k++) seen |= p->tokens[0][k] == p->tokens[0][i];
         if (seen || *l == -INFINITY) continue;
-        if (p->kind == SUPPRESSED || (p->kind == BEGIN_SUPPRESSED && at == 0) ||
+        if (p->kind == SUPPRESSED || p->kind == SCHEDULED || (p->kind == BEGIN_SUPPRESSED && at == 0) ||
             (p->kind == MIN_TOKENS && at < p->n_min && p->n_min))
             mask(l);
         if (p->kind == EOG_BIAS) add(l, p->bias);
@@ -431,7 +596,7 @@ static void check_array(const spec *p, samp_sampler *s, const samp_token *text, 
     assert_num(cur.size, width);
     for (size_t i = 0; i < width; i++) {
         float got = cur.data[i].logit, l = wanted[cur.data[i].id];
-        bool near = p->kind == LENGTH_PENALTY && fabsf(got - l) <= 1e-6f * fabsf(l);
+        bool near = (p->kind == LENGTH_PENALTY || p->kind == PLANNED) && fabsf(got - l) <= 1e-6f * fabsf(l);
         if (bits_of(got) != bits_of(l) && !near) {
             print_error("token %d: %.9g, wanted %.9g; ", (int)cur.data[i].id, (double)got, (double)l);
             fail_at(p, s, text, n, width == N ? "the steps" : "the array");
@@ -451,7 +616,7 @@ static void check_place(const spec *p, samp_sampler *s, const samp_token *text, 
     want(p, text, n, wanted);
     check_array(p, s, text, n, row, wanted, N, rng);
     check_array(p, s, text, n, row, wanted, WIDE, rng);
-    if (p->kind == LENGTH_PENALTY) { /* to the last bit, as the steps have it */
+    if (p->kind == LENGTH_PENALTY || p->kind == PLANNED) { /* to the last bit, as the steps have it */
         samp_token_data_array cur = test_array(data, row, N);
         assert_ok(samp_apply(s, &cur));
         for (size_t i = 0; i < N; i++) wanted[i] = cur.data[i].logit;
@@ -482,14 +647,23 @@ static void walk(source *s, kind kind)
     samp_sampler *sampler = make(&p);
     samp_token text[MOST];
     size_t n = 0, kept = 0, few = 1 + below(s, 6);
-    int32_t left;
+    const bool thinks = kind == THINKING || kind == PLANNED;
+    wish = 0;
     assert_ok(samp_status(sampler, NULL));
     while (n < MOST / 2) {
         if (below(s, 4) == 0) check_place(&p, sampler, text, n, s);
-        if (p.kind == THINKING) {
-            (void)forced_by(&p, text, n, &left);
-            if (samp_thinking_left(sampler) != left) fail_at(&p, sampler, text, n, "what is left of the budget");
+        thought t = thinks ? think(&p, text, n) : (thought){ 0 };
+        if (thinks) {
+            if (samp_thinking_left(sampler) != t.left) fail_at(&p, sampler, text, n, "what is left of the budget");
+            if (samp_thinking_now(sampler) != stage_of(&t)) fail_at(&p, sampler, text, n, "the stage");
+            size_t used = t.spent + (t.span < 0 ? 0 : t.u);
+            assert_num(samp_thinking_used(sampler), kind == PLANNED ? (int64_t)used : SAMP_E_UNSUPPORTED);
+            if (below(s, 30) == 0) {
+                assert_status(samp_thinking_end(sampler), t.span < 0 ? SAMP_E_EMPTY : SAMP_OK);
+                if (t.span >= 0 && t.stage != ENDING) wish = t.since + 1;
+            }
         }
+        if (kind == SCHEDULED) assert_num(samp_schedule_holds(sampler), is_time(&p, text, n));
         if (kept && below(s, 8) == 0) {
             size_t back = 1 + below(s, kept < 5 || below(s, 20) == 0 ? kept : 5);
             assert_ok(samp_rollback(sampler, (int32_t)back));
@@ -498,14 +672,17 @@ static void walk(source *s, kind kind)
             continue;
         }
         text[n] = (samp_token)below(s, below(s, 10) ? few : N);
-        if (p.kind == PERIOD && n > 6 && below(s, 6)) text[n] = text[n - 3]; /* loops do not come by themselves */
-        if (p.kind == THINKING && below(s, 2)) text[n] = forced_by(&p, text, n, &left);
+        if ((p.kind == PERIOD || p.kind >= PLANNED) && n > 6 && below(s, 6))
+            text[n] = text[n - 3]; /* loops do not come by themselves */
+        if (thinks && below(s, 2)) text[n] = think(&p, text, n).forced;
         if (text[n] < 0) text[n] = p.tokens[below(s, p.n)][below(s, 6)];
+        if (n + 1 < wish) wish = 0;
+        wishes[n] = wish;
         assert_ok(samp_accept(sampler, text[n++]));
         kept++;
         if (below(s, 100) == 0) {
             samp_reset(sampler);
-            n = kept = 0;
+            n = kept = wish = 0;
         }
     }
     samp_free(sampler);
@@ -743,6 +920,220 @@ static void test_each_by_hand(void **state)
     MADE(samp_init_thinking_budget(NULL, &more, 1, 4, 0), text, NO, NO, NO, NO, NO, 1.0f, NO, NO, NO, NO);
 }
 
+/* A story with all stages, token by token: 20 begins, 21 22 ends; of 12 tokens the first 4 are firm; the note is 7 19,
+   and 19 is what ends a line here, as 4 does. */
+static void test_stages(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 20 }, end[] = { 21, 22 }, call[] = { 16 }, note[] = { 7, 19 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    const samp_sequence also = { call, 1, 0.0f };
+    samp_thinking_plan plan = { 0 };
+    plan.soft = 4, plan.grace = 3, plan.total = 30;
+    plan.note = note, plan.n_note = 2;
+    plan.ends = &also, plan.n_ends = 1;
+    plan.ramp = SAMP_RAMP_LINEAR, plan.bias = 9.0f;
+    static const struct {
+        samp_token token, forced; /* the next one, and the only one that may come; -1: any */
+        int stage, left, used;
+        float bias; /* on 21 */
+    } story[] = { { 0, -1, SAMP_THINKING_NOT, -1, 0, 0 },
+                  { 20, -1, SAMP_THINKING_NOT, -1, 0, 0 },
+                  { 1, -1, SAMP_THINKING_OPEN, 12, 0, 0 },
+                  { 4, -1, SAMP_THINKING_OPEN, 11, 1, 0 }, /* a line ends, but before the soft point */
+                  { 1, -1, SAMP_THINKING_OPEN, 10, 2, 0 },
+                  { 2, -1, SAMP_THINKING_OPEN, 9, 3, 0 },
+                  { 1, -1, SAMP_THINKING_SOFT, 8, 4, 1 },
+                  { 4, -1, SAMP_THINKING_SOFT, 7, 5, 2 },
+                  { 7, 7, SAMP_THINKING_NOTE, 6, 6, 0 },
+                  { 19, 19, SAMP_THINKING_NOTE, 5, 7, 0 },
+                  { 4, -1, SAMP_THINKING_SOFT, 4, 8, 5 }, /* said already */
+                  { 1, -1, SAMP_THINKING_SOFT, 3, 9, 6 },
+                  { 1, -1, SAMP_THINKING_SOFT, 2, 10, 7 },
+                  { 1, -1, SAMP_THINKING_SOFT, 1, 11, 8 },
+                  { 1, -1, SAMP_THINKING_GRACE, 0, 12, 9 },
+                  { 4, -1, SAMP_THINKING_GRACE, 0, 13, 9 },
+                  { 21, 21, SAMP_THINKING_ENDS, 0, 14, 0 },
+                  { 22, 22, SAMP_THINKING_ENDS, 0, 15, 0 },
+                  { 20, -1, SAMP_THINKING_NOT, -1, 16, 0 },
+                  { 16, -1, SAMP_THINKING_OPEN, 12, 16, 0 }, /* the other end */
+                  { 20, -1, SAMP_THINKING_NOT, -1, 17, 0 },
+                  { 1, -1, SAMP_THINKING_OPEN, 12, 17, 0 },
+                  { 16, -1, SAMP_THINKING_OPEN, 11, 18, 0 },
+                  { 20, -1, SAMP_THINKING_NOT, -1, 19, 0 },
+                  { 1, -1, SAMP_THINKING_OPEN, 11, 19, 0 } }; /* of 30 in all 11 are left */
+    samp_sampler *s = samp_init_thinking(&vocab, &span, 1, 12, -1, &plan);
+    for (int back = 0; back < 2; back++) {
+        for (size_t i = 0; i < TEST_COUNT(story); i++) {
+            float row[N] = { 0 };
+            samp_token_data data[N];
+            samp_token_data_array cur = test_array(data, row, N);
+            assert_num(samp_thinking_now(s), story[i].stage);
+            assert_num(samp_thinking_left(s), story[i].left);
+            assert_num(samp_thinking_used(s), story[i].used);
+            assert_ok(samp_apply(s, &cur));
+            for (int k = 0; k < N; k++)
+                assert_same(data[k].logit, story[i].forced >= 0 && k != story[i].forced ? -INFINITY
+                                           : k == 21                                    ? story[i].bias
+                                                                                        : 0.0f);
+            assert_ok(samp_accept(s, story[i].token));
+        }
+        assert_ok(samp_rollback(s, (int32_t)TEST_COUNT(story))); /* and the whole story again */
+    }
+    samp_free(s);
+}
+
+/* samp_thinking_end: behind what is there of the end; it outlives a rollback and a saved state, but not the span. */
+static void test_end_now(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 0 }, end[] = { 1, 2 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    for (int planned = 0; planned < 2; planned++) {
+        const samp_thinking_plan plan = { 0 };
+        samp_sampler *s = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
+        samp_sampler *copy = samp_init_thinking(NULL, &span, 1, INT32_MAX, -1, planned ? &plan : NULL);
+        unsigned char bytes[400];
+        assert_status(samp_thinking_end(s), SAMP_E_EMPTY);
+        for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, i == 5 ? 1 : i)); /* 0 1 2 ends at once, so: */
+        assert_num(samp_thinking_now(s), SAMP_THINKING_NOT);
+        for (int i = 0; i < 4; i++) assert_ok(samp_accept(s, i == 0 ? 0 : i == 3 ? 1 : 5));
+        assert_num(samp_thinking_now(s), SAMP_THINKING_OPEN);
+        size_t size = samp_state_size(s);
+        assert_ok(samp_thinking_end(s));
+        assert_num(samp_thinking_now(s), SAMP_THINKING_ENDS);
+        assert_true(planned ? samp_state_size(s) == size : samp_state_size(s) == size + 4);
+        assert_true(samp_state_size(s) <= sizeof bytes);
+        assert_ok(samp_state_save(s, bytes, sizeof bytes));
+        assert_ok(samp_state_load(copy, bytes, samp_state_size(s)));
+        for (int back = 0; back < 3; back++) { /* 0 5 5 1: 2 is to come; taken back: 1 2 */
+            samp_sampler *both[] = { s, copy };
+            for (int k = 0; k < (back ? 1 : 2); k++) {
+                float row[8] = { 0 };
+                samp_token_data data[8];
+                samp_token_data_array cur = test_array(data, row, 8);
+                assert_ok(samp_apply(both[k], &cur));
+                for (int i = 0; i < 8; i++) assert_same(data[i].logit, i == (back ? 1 : 2) ? 0.0f : -INFINITY);
+            }
+            assert_ok(samp_rollback(s, 1));
+        }
+        assert_ok(samp_accept(copy, 2));
+        assert_num(samp_thinking_now(copy), SAMP_THINKING_NOT);
+        assert_ok(samp_accept(copy, 0));
+        assert_num(samp_thinking_now(copy), SAMP_THINKING_OPEN); /* the next span is another one */
+        assert_ok(samp_rollback(s, 1));                          /* before the span's beginning */
+        assert_num(samp_thinking_now(s), SAMP_THINKING_NOT);
+        assert_ok(samp_accept(s, 0));
+        assert_num(samp_thinking_now(s), SAMP_THINKING_OPEN);
+        samp_free(s);
+        samp_free(copy);
+    }
+}
+
+/* A schedule's clock by hand, and what a loop is to it. */
+static void test_schedules(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 20 }, end[] = { 21 }, over[] = { 7, 3 }, masked[] = { 5 };
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    const samp_loop loop = { 1, 4, 3, 20, 1 };
+    static const samp_token text[] = { 0, 4, 20, 1, 19, 1, 21, 2, 7, 2, 1, 1, 1, 6, 6 };
+    static const char *const holds[] = {
+        "1111111111111111", /* always */
+        "0111000000000000", /* from 1 to 4 */
+        "1100000000000000", /* the first line: 4 ends it */
+        "0001111000000000", /* inside */
+        "1110000111111111", /* outside */
+        "0000011000000000", /* inside, from the second line on */
+        "1111111110000000", /* until 7 or 3 */
+        "1110000110000000", /* outside, until 7 or 3 */
+        "0000000000000110", /* two tokens from a loop on: 1 1 1 */
+    };
+    samp_schedule when[9];
+    memset(when, 0, sizeof when);
+    when[1].from = 1, when[1].to = 4;
+    when[2].count = SAMP_LINES, when[2].to = 1;
+    when[3].where = SAMP_INSIDE, when[4].where = SAMP_OUTSIDE;
+    when[5].where = SAMP_INSIDE, when[5].count = SAMP_LINES, when[5].from = 1;
+    when[6].until = when[7].until = over, when[6].n_until = when[7].n_until = 2;
+    when[7].where = SAMP_OUTSIDE;
+    when[8].loop = &loop, when[8].to = 2;
+    for (size_t i = 0; i < 9; i++) {
+        when[i].vocab = &vocab;
+        if (when[i].where) when[i].spans = &span, when[i].n_spans = 1;
+        samp_sampler *chain = samp_chain_init(),
+                     *s = samp_init_schedule(&when[i], samp_init_suppressed_tokens(masked, 1));
+        assert_ok(samp_chain_add(chain, s));
+        assert_ok(samp_chain_add(chain, samp_init_greedy()));
+        for (size_t k = 0; k <= TEST_COUNT(text); k++) {
+            float row[N] = { 0 };
+            row[5] = 2.0f, row[6] = 1.0f;
+            if (samp_schedule_holds(chain) != holds[i][k] - '0') test_fail(__FILE__, __LINE__, "%zu at %zu", i, k);
+            assert_num(samp_draw(chain, row, N), holds[i][k] == '1' ? 6 : 5);
+            if (k < TEST_COUNT(text)) assert_ok(samp_accept(chain, text[k]));
+        }
+        samp_free(chain);
+    }
+}
+
+/* A schedule that waits is not there, but for the position; one whose time it is is its members. */
+static void test_waits(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int k = 0; k < 12; k++) {
+            const samp_schedule when = { SAMP_TOKENS, 3, 8, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
+            samp_sampler *chain = samp_chain_init(), *plain = samp_chain_init();
+            assert_ok(samp_chain_add(chain, samp_init_schedule(&when, samp_init_xtc(0.9f, 0.05f, 1, 3))));
+            assert_ok(samp_chain_add(samp_chain_get(chain, 0), samp_init_temp(2.0f)));
+            if (k >= 3 && k < 8) assert_ok(samp_chain_add(plain, samp_init_xtc(0.9f, 0.05f, 1, 3)));
+            if (k >= 3 && k < 8) assert_ok(samp_chain_add(plain, samp_init_temp(2.0f)));
+            assert_ok(samp_chain_add(chain, samp_init_dist(7)));
+            assert_ok(samp_chain_add(plain, samp_init_dist(7)));
+            assert_ok(samp_set_rng(chain, (samp_rng_kind)kind));
+            assert_ok(samp_set_rng(plain, (samp_rng_kind)kind));
+            for (int i = 0; i < k; i++) assert_ok(samp_accept(chain, i));
+            assert_num(samp_sample(chain, rows[k], WIDE), samp_sample(plain, rows[k], WIDE));
+            assert_num(samp_get_position(chain), 1);
+            samp_free(chain);
+            samp_free(plain);
+        }
+}
+
+/* A loop ends thinking, once the span is long enough; the watch tells, and changes nothing. */
+static void test_loops(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 20 }, end[] = { 21, 22 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    const samp_loop loop = { 1, 4, 3, 30, 3 };
+    samp_thinking_plan plan = { 0 };
+    plan.loop = &loop, plan.loop_from = 9;
+    samp_sampler *s = samp_init_thinking(NULL, &span, 1, 1000, -1, &plan), *watch = samp_init_loop_watch(&loop);
+    for (int i = 0; i < 9; i++) assert_ok(samp_accept(s, i % 2)); /* outside: nobody minds */
+    assert_ok(samp_accept(s, 20));
+    for (int i = 0; i < 9; i++) { /* of the span alone: 0 1 0 1 0 1 is a loop at 6, which is too early */
+        assert_num(samp_thinking_now(s), SAMP_THINKING_OPEN);
+        assert_ok(samp_accept(s, i % 2));
+    }
+    assert_num(samp_thinking_now(s), SAMP_THINKING_ENDS);
+    for (int i = 0; i < 12; i++) {
+        float row[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+        samp_token_data data[8];
+        samp_token_data_array cur = test_array(data, row, 8);
+        assert_num(samp_loop_length(watch), i < 9 ? 0 : 2); /* looked for behind each third: 9 tokens have it */
+        assert_ok(samp_apply(watch, &cur));
+        for (int k = 0; k < 8; k++) assert_same(data[k].logit, row[k]);
+        assert_ok(samp_accept(watch, i < 3 ? i + 2 : i % 2));
+    }
+    assert_ok(samp_accept(watch, 7));
+    assert_num(samp_loop_length(watch), 0);
+    assert_status(samp_loop_length(s), SAMP_E_UNSUPPORTED);
+    assert_status(samp_schedule_holds(s), SAMP_E_UNSUPPORTED);
+    samp_free(s);
+    samp_free(watch);
+}
+
 /* A character gets four tokens to be finished, or it never is. */
 static void test_unfinished(void **state)
 {
@@ -917,6 +1308,9 @@ static void test_describe(void **state)
     (void)state;
     static const samp_token t[] = { 1, 2 };
     const char *const strings[] = { "ab", "c" };
+    const samp_thinking span = { t, 1, t, 2, NULL, 0 };
+    const samp_thinking_plan plan = { 0, 40, 0.0f, 9, NULL, 0, NULL, 0, SAMP_RAMP_LINEAR, 2.5f, NULL, 0 };
+    const samp_schedule when = { SAMP_TOKENS, 2, 20, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
     samp_sampler *s[] = { samp_init_suppressed_tokens(t, 2),
                           samp_init_min_tokens(t, 2, 5, 7),
                           samp_init_banned_strings(&vocab, strings, 2, 0),
@@ -925,7 +1319,9 @@ static void test_describe(void **state)
                           samp_init_loop_breaker_cusum(6, 4096, 0.25f, 15.0f, 2.0f),
                           samp_init_no_repeat_ngram(3, 64),
                           samp_init_top_p_decay(0.9f, 0.75f, 0.25f, t, 2, 3),
-                          samp_init_min_tokens(t, 2, -1, 0) };
+                          samp_init_min_tokens(t, 2, -1, 0),
+                          samp_init_thinking(NULL, &span, 1, 100, -1, &plan),
+                          samp_init_schedule(&when, samp_init_temp(0.5f)) };
     static const char *const told[] = { "suppressed-tokens(n=2)",
                                         "min-tokens(n=2, count=12)",
                                         "banned-strings(n=2)",
@@ -935,7 +1331,9 @@ static void test_describe(void **state)
                                         "loop-breaker-cusum(n=6, last_n=4096, loss=0.25, alarm=15, penalty=2)",
                                         "no-repeat-ngram(n=3, last_n=64, penalty=inf)",
                                         "top-p-decay(p=0.9, decay=0.75, lowest=0.25, min_keep=3)",
-                                        "!min-tokens" };
+                                        "!min-tokens",
+                                        "thinking(n=1, budget=100, soft=40, grace=9, ramp=1, bias=2.5)",
+                                        "schedule(from=2, to=20) -> temp(t=0.5)" };
     for (size_t i = 0; i < TEST_COUNT(s); i++) {
         char text[200];
         samp_describe(s[i], text, sizeof text);
@@ -957,6 +1355,73 @@ static void carries(samp_sampler *s, int status, const char *field)
     assert_num(samp_state_size(s), 0);
     samp_free(samp_clone(s));
     samp_free(s);
+}
+
+static void bad_plan(const samp_thinking *span, samp_thinking_plan plan, int status, const char *field)
+{
+    carries(samp_init_thinking(NULL, span, 1, 5, -1, &plan), status, field);
+}
+
+static void bad_plans(const samp_thinking *span)
+{
+    static const samp_token good[] = { 1 }, low[] = { -1 };
+    static const samp_loop once = { 1, 2, 1, 9, 1 };
+    const samp_sequence empty = { good, 0, 0.0f };
+#define PLAN(...) ((samp_thinking_plan){ __VA_ARGS__ })
+    bad_plan(span, PLAN(.total = -1), SAMP_E_RANGE, "total");
+    bad_plan(span, PLAN(.soft = -1), SAMP_E_RANGE, "soft");
+    bad_plan(span, PLAN(.soft_ratio = -0.5f), SAMP_E_RANGE, "soft_ratio");
+    bad_plan(span, PLAN(.soft_ratio = 1.5f), SAMP_E_RANGE, "soft_ratio");
+    bad_plan(span, PLAN(.soft_ratio = NAN), SAMP_E_NAN, "soft_ratio");
+    bad_plan(span, PLAN(.soft = 1, .soft_ratio = 0.5f), SAMP_E_RANGE, "soft_ratio");
+    bad_plan(span, PLAN(.grace = -1), SAMP_E_RANGE, "grace");
+    bad_plan(span, PLAN(.note = good, .n_note = 1), SAMP_E_NULL, "vocab");
+    bad_plan(span, PLAN(.ramp = (samp_ramp)3), SAMP_E_RANGE, "ramp");
+    bad_plan(span, PLAN(.bias = -1.0f), SAMP_E_RANGE, "bias");
+    bad_plan(span, PLAN(.bias = INFINITY), SAMP_E_RANGE, "bias");
+    bad_plan(span, PLAN(.bias = NAN), SAMP_E_NAN, "bias");
+    bad_plan(span, PLAN(.n_ends = 1), SAMP_E_NULL, "ends");
+    bad_plan(span, PLAN(.ends = &empty, .n_ends = 1), SAMP_E_RANGE, "ends");
+    bad_plan(span, PLAN(.ends = &empty, .n_ends = 1025), SAMP_E_RANGE, "ends");
+    bad_plan(span, PLAN(.loop = &once), SAMP_E_RANGE, "copies");
+    bad_plan(span, PLAN(.loop_from = -1), SAMP_E_RANGE, "loop_from");
+    samp_thinking_plan plan = PLAN(.n_note = 1);
+    carries(samp_init_thinking(&vocab, span, 1, 5, -1, &plan), SAMP_E_NULL, "note");
+    plan.note = low;
+    carries(samp_init_thinking(&vocab, span, 1, 5, -1, &plan), SAMP_E_RANGE, "note");
+    plan.n_note = 1025;
+    carries(samp_init_thinking(&vocab, span, 1, 5, -1, &plan), SAMP_E_RANGE, "note");
+    carries(samp_init_loop_watch(NULL), SAMP_E_NULL, "loop");
+    carries(samp_init_loop_watch(&once), SAMP_E_RANGE, "copies");
+}
+
+static void bad_schedule(samp_schedule when, int status, const char *field)
+{
+    carries(samp_init_schedule(&when, samp_init_greedy()), status, field);
+}
+
+static void bad_schedules(const samp_thinking *span)
+{
+    static const samp_token low[] = { -1 };
+    static const samp_loop never = { 1, 2, 2, 9, 0 };
+#define WHEN(...) ((samp_schedule){ __VA_ARGS__ })
+    bad_schedule(WHEN(.count = (samp_unit)2), SAMP_E_RANGE, "count");
+    bad_schedule(WHEN(.count = SAMP_LINES), SAMP_E_NULL, "vocab");
+    bad_schedule(WHEN(.from = -1), SAMP_E_RANGE, "from");
+    bad_schedule(WHEN(.from = 2, .to = 2), SAMP_E_RANGE, "to");
+    bad_schedule(WHEN(.to = -1), SAMP_E_RANGE, "to");
+    bad_schedule(WHEN(.begin = -1), SAMP_E_RANGE, "begin");
+    bad_schedule(WHEN(.where = (samp_area)3), SAMP_E_RANGE, "where");
+    bad_schedule(WHEN(.where = SAMP_INSIDE), SAMP_E_RANGE, "spans");
+    bad_schedule(WHEN(.n_spans = 1), SAMP_E_NULL, "spans");
+    bad_schedule(WHEN(.spans = span, .n_spans = 1025), SAMP_E_RANGE, "spans");
+    bad_schedule(WHEN(.spans = span, .n_spans = 1, .inside = 2), SAMP_E_RANGE, "inside");
+    bad_schedule(WHEN(.inside = -1), SAMP_E_RANGE, "inside");
+    bad_schedule(WHEN(.n_until = 1), SAMP_E_NULL, "until");
+    bad_schedule(WHEN(.until = low, .n_until = 1), SAMP_E_RANGE, "until");
+    bad_schedule(WHEN(.loop = &never), SAMP_E_RANGE, "every");
+    carries(samp_init_schedule(NULL, samp_init_greedy()), SAMP_E_NULL, "when");
+    carries(samp_init_schedule(&(samp_schedule){ 0 }, NULL), SAMP_E_NULL, "sampler");
 }
 
 static void test_bad_arguments(void **state)
@@ -1058,8 +1523,15 @@ static void test_bad_arguments(void **state)
     carries(samp_init_thinking_budget(NULL, &bad_force, 1, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &no_force, 1, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &wide_force, 1, 5, -1), SAMP_E_RANGE, "spans");
+    bad_plans(&span);
+    bad_schedules(&span);
     samp_sampler *s = samp_init_greedy();
     assert_status(samp_rewind_length(NULL), SAMP_E_NULL);
+    assert_status(samp_thinking_end(NULL), SAMP_E_NULL);
+    assert_status(samp_thinking_now(s), SAMP_E_UNSUPPORTED);
+    assert_status(samp_thinking_used(NULL), SAMP_E_NULL);
+    assert_status(samp_loop_length(NULL), SAMP_E_NULL);
+    assert_status(samp_schedule_holds(NULL), SAMP_E_NULL);
     assert_status(samp_thinking_left(NULL), SAMP_E_NULL);
     assert_status(samp_thinking_left(s), SAMP_E_UNSUPPORTED);
     assert_num(samp_rewind_length(s), 0);
@@ -1277,17 +1749,29 @@ static int make_rows(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_walks),    cmocka_unit_test(test_rewinding),
-        cmocka_unit_test(test_rewind_later),    cmocka_unit_test(test_each_by_hand),
-        cmocka_unit_test(test_rewind_most),     cmocka_unit_test(test_many_bans),
-        cmocka_unit_test(test_unfinished),      cmocka_unit_test(test_in_chains),
-        cmocka_unit_test(test_forged_end),      cmocka_unit_test(test_disabled),
-        cmocka_unit_test(test_describe),        cmocka_unit_test(test_bad_arguments),
-        cmocka_unit_test(test_nothing_left),    cmocka_unit_test(test_hostile_states),
-        cmocka_unit_test(test_other_settings),  cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_top_p_decay),     cmocka_unit_test(test_top_p_decay_formula),
-        cmocka_unit_test(test_mask_behind_temp)
-    };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_random_walks),
+                                        cmocka_unit_test(test_rewinding),
+                                        cmocka_unit_test(test_rewind_later),
+                                        cmocka_unit_test(test_each_by_hand),
+                                        cmocka_unit_test(test_rewind_most),
+                                        cmocka_unit_test(test_many_bans),
+                                        cmocka_unit_test(test_unfinished),
+                                        cmocka_unit_test(test_in_chains),
+                                        cmocka_unit_test(test_forged_end),
+                                        cmocka_unit_test(test_disabled),
+                                        cmocka_unit_test(test_describe),
+                                        cmocka_unit_test(test_bad_arguments),
+                                        cmocka_unit_test(test_nothing_left),
+                                        cmocka_unit_test(test_hostile_states),
+                                        cmocka_unit_test(test_other_settings),
+                                        cmocka_unit_test(test_verify),
+                                        cmocka_unit_test(test_top_p_decay),
+                                        cmocka_unit_test(test_top_p_decay_formula),
+                                        cmocka_unit_test(test_mask_behind_temp),
+                                        cmocka_unit_test(test_stages),
+                                        cmocka_unit_test(test_end_now),
+                                        cmocka_unit_test(test_schedules),
+                                        cmocka_unit_test(test_waits),
+                                        cmocka_unit_test(test_loops) };
     return test_run(argc, argv, tests, make_rows, NULL);
 }

@@ -262,6 +262,11 @@ static const char *const banned[] = { "{\"b", "the", "n" };
 static const samp_token listed[] = { '{', 'a', 'b', EOG };
 static const samp_sequence some_sequences[] = { { listed, 2, -1.0f }, { listed + 1, 1, 2.0f } };
 static const samp_thinking a_span = { listed, 1, listed + 1, 2, NULL, 0 };
+static const samp_loop a_loop = { 1, 2, 2, 8, 1 };
+static const samp_thinking_plan a_plan = { 9,    2,       0.0f, 1, listed, 2, some_sequences, 2, SAMP_RAMP_LINEAR,
+                                           1.0f, &a_loop, 0 };
+static const samp_schedule a_time = { SAMP_TOKENS, 1, 5,      0, SAMP_INSIDE,       &a_span,
+                                      1,           0, listed, 4, &small_vocabulary, &a_loop };
 
 static void a_chain_with_constraints(world *w)
 {
@@ -271,6 +276,12 @@ static void a_chain_with_constraints(world *w)
     assert_ok(samp_chain_add(w->s, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 3, -1)));
     assert_ok(samp_chain_add(w->s, make_dist()));
     for (int i = 0; i < 9; i++) assert_ok(samp_accept(w->s, "abathe{xx"[i]));
+}
+
+static int a_schedule(world *w)
+{
+    samp_sampler *one = samp_init_temp(0.5f);
+    return one ? made(w, samp_init_schedule(&a_time, one)) : SAMP_E_NOMEM;
 }
 
 static void settings(world *w) { w->settings = samp_settings_new(); }
@@ -867,6 +878,10 @@ typedef enum promise {
     X(samp_init_loop_breaker, nothing, MAKES, made(w, samp_init_loop_breaker(1, 2, 2, 8, 1, INFINITY))) \
     X(samp_init_top_p_decay, nothing, MAKES, made(w, samp_init_top_p_decay(0.9f, 0.9f, 0.3f, listed, 4, 1))) \
     X(samp_init_loop_breaker_cusum, nothing, MAKES, made(w, samp_init_loop_breaker_cusum(1, 9, 0.25f, 1.0f, 1.0f))) \
+    X(samp_init_loop_watch, nothing, MAKES, made(w, samp_init_loop_watch(&a_loop))) \
+    X(samp_init_schedule, nothing, MAKES, a_schedule(w)) \
+    X(samp_init_thinking, nothing, MAKES, \
+      made(w, samp_init_thinking(&small_vocabulary, &a_span, 1, 3, -1, &a_plan))) \
     X(samp_init_thinking_budget, nothing, MAKES, \
       made(w, samp_init_thinking_budget(&small_vocabulary, &a_span, 1, 1, -1))) \
     X(samp_random_sample_create, nothing, MAKES, operator_of(w)) \
@@ -1135,6 +1150,11 @@ static void test_others_need_none(void **state)
     a_chain_with_constraints(&w);
     NONE(samp_rewind_length, assert_true(samp_rewind_length(w.s) > 0));
     NONE(samp_thinking_left, assert_num(samp_thinking_left(w.s), 1));
+    NONE(samp_thinking_now, assert_num(samp_thinking_now(w.s), SAMP_THINKING_OPEN));
+    NONE(samp_thinking_used, assert_num(samp_thinking_used(w.s), SAMP_E_UNSUPPORTED));
+    NONE(samp_thinking_end, assert_ok(samp_thinking_end(w.s)));
+    NONE(samp_loop_length, assert_num(samp_loop_length(w.s), SAMP_E_UNSUPPORTED));
+    NONE(samp_schedule_holds, assert_num(samp_schedule_holds(w.s), SAMP_E_UNSUPPORTED));
     NONE(samp_rollback, assert_ok(samp_rollback(w.s, samp_rewind_length(w.s))));
     samp_free(w.s);
     a_lazy_grammar(&w);

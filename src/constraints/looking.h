@@ -1,0 +1,65 @@
+/* ---- constraints: looking back ----
+   The window of the last tokens (part 3), what followed the newest ones before, and the period of a loop. They only
+   read, but for the list that is asked for. */
+
+static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
+
+/* Room for a list of this draw, and the bans behind it: the token, and the position where it is one. */
+static sampi_count *sampi_limit_room(const sampi_sampler *s)
+{
+    return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
+}
+static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
+
+/* The token `back` places ago, 0 = the newest; as sampi_ring_at, without a division. */
+static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
+{
+    const sampi_ring *r = &s->u.limit.ring;
+    return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
+}
+
+/* The first place from `back` on, and before `end`, where this token stands; else end. */
+static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
+{
+    const sampi_ring *r = &s->u.limit.ring;
+    const samp_token *window = sampi_limit_window(s);
+    for (; back < end && back < r->head; back++)
+        if (window[r->head - 1 - back] == token) return back;
+    for (; back < end; back++)
+        if (window[r->head + r->cap - 1 - back] == token) return back;
+    return end;
+}
+
+/* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
+   Without a list: is there any? */
+static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+{
+    const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
+    uint32_t n = 0, kept = 0;
+    for (uint32_t back = 1; back < end; back++) {
+        uint32_t k = 1;
+        if (m) back = sampi_limit_find(s, back, end, sampi_limit_back(s, 0));
+        if (back == end) break;
+        while (k < m && sampi_limit_back(s, back + k) == sampi_limit_back(s, k)) k++;
+        if (k < m) continue;
+        if (!list) return 1;
+        list[n].token = sampi_limit_back(s, back - 1);
+        list[n++].count = 0;
+    }
+    if (list) sampi_count_sort(list, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || list[i].token != list[i - 1].token) list[kept++] = list[i];
+    return kept;
+}
+
+/* The smallest period of the newest tokens, of which `size` count; 0: none. */
+static uint32_t sampi_limit_period(const sampi_sampler *s, uint32_t size)
+{
+    for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
+        uint64_t same = (uint64_t)p * (uint32_t)(s->u.limit.copies - 1), k = 0;
+        if (same + p > size) return 0;
+        while (k < same && sampi_limit_back(s, (uint32_t)k) == sampi_limit_back(s, (uint32_t)k + p)) k++;
+        if (k == same) return p;
+    }
+    return 0;
+}

@@ -1,0 +1,88 @@
+/* ---- constraints: schedules ----
+   samp_init_schedule: a chain whose first member, the clock, says when the others are at work (sampi_is_time, in
+   constraints/record.h). The clock changes no logit; it is a constraint, so a schedule is copied, saved and taken back
+   as all chains are. Whoever walks through a chain to draw asks sampi_n_at_work (core/owners.h) how many members there
+   are.
+
+     mode      0: outside of spans; i + 1: inside of span i
+     count_in  tokens or lines since `begin`, a span's begin or end, or the last loop that was found
+     missing   1: a token of `until` has come; 2: a loop was found */
+
+/* How much a token adds to the count. */
+static uint32_t sampi_clock_step(const sampi_sampler *s, samp_token token)
+{
+    size_t n = 0;
+    uint32_t lines = 0;
+    if (!s->u.limit.lines) return 1;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    for (size_t i = 0; i < n; i++) lines += bytes[i] == '\n';
+    return lines;
+}
+
+/* r->node is the one behind the token already. */
+static void sampi_clock_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    const uint32_t mark = r->n_knots ? sampi_knots(s)[r->node].mark : 0;
+    if (r->has_loop) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (mark) {
+        r->mode = r->node = r->mode ? 0 : mark;
+        r->count_in = r->missing = 0;
+    } else if (r->at >= (uint32_t)r->begin) {
+        const samp_token *until = (const samp_token *)sampi_part(s, 2);
+        const size_t n = s->part_size[2] / sizeof *until, at = sampi_find_token(until, sizeof *until, n, token);
+        uint32_t step = sampi_clock_step(s, token);
+        r->count_in = r->count_in > INT32_MAX - step ? INT32_MAX : r->count_in + step;
+        if (at < n && until[at] == token) r->missing |= SAMPI_CLOCK_CAME;
+    }
+    if (!r->has_loop || (r->at + 1) % (uint32_t)r->every || !sampi_limit_period(s, r->ring.size)) return;
+    r->missing |= SAMPI_CLOCK_LOOP;
+    r->count_in = 0;
+}
+
+/* ---- the constructor ---- */
+
+static SAMPI_COLD samp_sampler *sampi_init_clock(const samp_schedule *when)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CLOCK, "schedule");
+    sampi_limit *r = &kit.t.u.limit;
+    const samp_vocab *v = when->vocab;
+    sampi_require(&kit.t, when->count == SAMP_TOKENS || when->count == SAMP_LINES, SAMP_E_RANGE, "count");
+    sampi_require(&kit.t, when->count == SAMP_TOKENS || (v && v->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, when->from >= 0, SAMP_E_RANGE, "from");
+    sampi_require(&kit.t, when->to == 0 || when->to > when->from, SAMP_E_RANGE, "to");
+    sampi_require(&kit.t, when->begin >= 0, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, (unsigned)when->where <= SAMP_OUTSIDE, SAMP_E_RANGE, "where");
+    sampi_require(&kit.t, when->n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "spans");
+    sampi_require(&kit.t, !when->where || when->n_spans, SAMP_E_RANGE, "spans");
+    sampi_require(&kit.t, when->inside >= 0 && (size_t)when->inside <= when->n_spans, SAMP_E_RANGE, "inside");
+    (void)sampi_kit_room(&kit, when->spans, kit.t.status ? 0 : 2 * when->n_spans, "spans");
+    sampi_kit_add_spans(&kit, when->spans, when->n_spans);
+    sampi_kit_patterns(&kit, (uint32_t)when->n_spans + 1);
+    sampi_kit_loop(&kit, when->loop);
+    r->vocab = v;
+    r->lines = when->count == SAMP_LINES;
+    r->n = (int32_t)when->n_spans;
+    r->from = when->from;
+    r->to = when->to;
+    r->begin = when->begin;
+    r->inside = when->where;
+    r->open = when->inside - 1;
+    sampi_kit_only(&kit, when->until, when->n_until, true, "until");
+    return sampi_kit_make(&kit);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, samp_sampler *member)
+{
+    static const samp_schedule none = { SAMP_TOKENS, 0, 0, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
+    samp_sampler *clock = sampi_init_clock(when ? when : &none), *chain = clock ? samp_chain_init() : NULL;
+    if (!chain) {
+        samp_free(clock);
+        if (member && !((sampi_sampler *)member)->owner) samp_free(member);
+        return NULL;
+    }
+    if (!when) ((sampi_sampler *)clock)->status = SAMP_E_NULL, ((sampi_sampler *)clock)->field = "when";
+    (void)samp_chain_add(chain, clock);
+    (void)samp_chain_add(chain, member);
+    return chain;
+}

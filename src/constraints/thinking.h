@@ -1,0 +1,249 @@
+/* ---- constraints: thinking ----
+   A budget of thinking, from its start sequence to its end sequence: what an accepted token moves, where the soft
+   point, the grace and the hard end are, what is forced, and how much the end is biased. samp_init_thinking_budget
+   makes one without a plan, samp_init_thinking one with a plan (api/constraints.h). The stage is not stored: it follows
+   from a few words.
+
+     mode      0: no span is open; 2 i + 1: span i is; 2 i + 2: its end is forced
+     count_in  tokens of the open span so far; while the end is forced: how far it is there
+     since     of a plan only, as the next three: the position where the span began
+     spent     tokens of the spans before
+     side      the node of the further ends
+     noted     0: the note is still to be said; k: its token k - 1 is forced; n_note + 1: it is said
+     wish      the position where the span began that samp_thinking_end is to end, and 1; 0: none. It is no effect of a
+               token, so samp_rollback does not take it back, as it does not take back a ban */
+
+/* Bytes of a character that are still to come, behind a token. */
+static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
+{
+    size_t n;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    uint32_t missing = s->u.limit.missing;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if ((c & 0xc0) == 0x80)
+            missing -= missing > 0;
+        else
+            missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0;
+    }
+    return missing;
+}
+
+/* Is a token the last one of its line? */
+static bool sampi_ends_line(const sampi_sampler *s, samp_token token)
+{
+    size_t n;
+    const char *bytes = s->u.limit.vocab ? sampi_bytes_of(s->u.limit.vocab, token, &n) : NULL;
+    return bytes && n && bytes[n - 1] == '\n';
+}
+
+/* ---- where the open span is ---- */
+
+static const sampi_span *sampi_limit_span(const sampi_sampler *s)
+{
+    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
+}
+static bool sampi_limit_counts(const sampi_limit *r) { return r->mode % 2 == 1; }
+
+/* How many tokens the open span may have before its grace, and where its soft point is: there, if it has none. */
+static uint32_t sampi_limit_hard(const sampi_limit *r)
+{
+    uint32_t total = (uint32_t)r->total, budget = (uint32_t)r->budget;
+    uint32_t left = total > r->spent ? total - r->spent : 0;
+    return total && left < budget ? left : budget;
+}
+static uint32_t sampi_limit_soft(const sampi_limit *r)
+{
+    uint32_t hard = sampi_limit_hard(r), soft = hard;
+    if (r->soft) soft = (uint32_t)r->soft;
+    if (r->soft_ratio > 0.0f) soft = (uint32_t)((double)r->soft_ratio * (double)hard);
+    return soft < hard ? soft : hard;
+}
+static uint64_t sampi_limit_latest(const sampi_limit *r)
+{
+    uint32_t hard = sampi_limit_hard(r);
+    return hard ? (uint64_t)hard + (uint32_t)r->grace : 0;
+}
+
+/* Is samp_thinking_end at work, whose end is not forced yet? A character that has begun is finished before. */
+static bool sampi_limit_hurries(const sampi_limit *r)
+{
+    return r->wish && sampi_limit_counts(r) && r->wish == r->at - r->count_in + 1 && !r->missing;
+}
+static bool sampi_limit_forces(const sampi_limit *r)
+{
+    return (r->mode && !sampi_limit_counts(r)) || sampi_limit_hurries(r);
+}
+static bool sampi_limit_notes(const sampi_limit *r)
+{
+    return sampi_limit_counts(r) && r->noted > 0 && r->noted <= r->n_note && !sampi_limit_hurries(r);
+}
+
+/* The one token that may come: of the end, or of the note; NULL: any. */
+static const samp_token *sampi_limit_forced(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    const samp_token *words = (const samp_token *)sampi_part(s, 2);
+    if (sampi_limit_notes(r)) return words + r->note + r->noted - 1;
+    if (!sampi_limit_forces(r)) return NULL;
+    const sampi_span *span = sampi_limit_span(s);
+    bool begins = sampi_limit_counts(r);
+    if (span->is_end && begins) return words + span->first + sampi_knots(s)[r->node].depth;
+    return words + span->first + (begins ? 0 : r->count_in);
+}
+
+/* What is added to the logit of the end's next token; 0: nothing. */
+static float sampi_limit_ramp(const sampi_sampler *s, samp_token *token)
+{
+    const sampi_limit *r = &s->u.limit;
+    if (!r->ramp || !sampi_limit_counts(r) || sampi_limit_forces(r) || sampi_limit_notes(r)) return 0.0f;
+    uint32_t hard = sampi_limit_hard(r), soft = sampi_limit_soft(r);
+    if (soft == hard || r->count_in < soft) return 0.0f;
+    double x = ((double)r->count_in - (double)soft + 1.0) / ((double)hard - (double)soft + 1.0);
+    if (x > 1.0) x = 1.0;
+    if (r->ramp == SAMP_RAMP_EXPONENTIAL) x = (sampi_exp2(8.0 * x) - 1.0) / 255.0;
+    const sampi_span *end = sampi_limit_span(s) + r->n;
+    *token = ((const samp_token *)sampi_part(s, 2))[end->first + sampi_knots(s)[r->node].depth];
+    return (float)((double)r->bias * x);
+}
+
+/* ---- what a token moves ---- */
+
+static uint32_t sampi_limit_side(const sampi_limit *r) { return r->has_plan ? (uint32_t)r->n + 1 : 0; }
+
+/* The end is forced from here on, beginning where the text is already. */
+static void sampi_limit_force(sampi_sampler *s)
+{
+    sampi_limit *r = &s->u.limit;
+    r->mode++;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+}
+
+/* Has the open span gone round in a loop, of which it has all copies? */
+static bool sampi_limit_loops(const sampi_sampler *s)
+{
+    const sampi_limit *r = &s->u.limit;
+    uint32_t size = r->ring.size < r->count_in ? r->ring.size : r->count_in;
+    if (!r->ring.cap || r->count_in < (uint32_t)r->loop_from || r->count_in % (uint32_t)r->every) return false;
+    return sampi_limit_period(s, size) > 0;
+}
+
+/* Is the budget spent? In the grace a line's end is early enough. */
+static void sampi_limit_spend(sampi_sampler *s, bool line)
+{
+    sampi_limit *r = &s->u.limit;
+    const uint64_t latest = sampi_limit_latest(r);
+    if (!sampi_limit_counts(r)) return;
+    bool over = r->count_in >= latest || (line && r->count_in >= sampi_limit_hard(r) && !sampi_limit_notes(r));
+    if (!over && (r->missing || !sampi_limit_loops(s))) return;
+    if (r->missing && r->count_in < latest + 4) return;
+    sampi_limit_force(s);
+}
+
+/* The next span has all of its budget again, but of what all of them have. */
+static void sampi_limit_close(sampi_limit *r)
+{
+    uint32_t used = r->at + 1 - r->since;
+    if (r->has_plan) r->spent = r->spent > INT32_MAX - used ? INT32_MAX : r->spent + used;
+    r->mode = r->node = r->count_in = r->noted = 0;
+    r->side = sampi_limit_side(r);
+}
+
+static void sampi_limit_open(sampi_limit *r, uint32_t mark)
+{
+    r->mode = 2 * mark - 1;
+    r->node = mark; /* the root of this span's end */
+    r->count_in = r->noted = 0;
+    r->since = r->has_plan ? r->at + 1 : 0;
+    r->side = sampi_limit_side(r);
+}
+
+/* A token of the open span that is neither its end nor forced to be: is the note to be said, or how far is it? */
+static void sampi_limit_count(sampi_sampler *s, samp_token token, bool line)
+{
+    sampi_limit *r = &s->u.limit;
+    const samp_token *note = (const samp_token *)sampi_part(s, 2) + r->note;
+    r->count_in++;
+    if (r->noted > 0 && r->noted <= r->n_note) {
+        r->noted += token == note[r->noted - 1];
+    } else if (r->noted == 0 && line && r->n_note) {
+        uint32_t soft = sampi_limit_soft(r), hard = sampi_limit_hard(r);
+        r->noted = soft < hard && r->count_in >= soft && (uint64_t)r->count_in + r->n_note <= hard;
+    }
+}
+
+/* How far what is forced is, behind one more token. */
+static void sampi_limit_go_on(sampi_sampler *s, samp_token token)
+{
+    sampi_limit *r = &s->u.limit;
+    const sampi_span *span = sampi_limit_span(s);
+    const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
+    if (span->is_end)
+        r->count_in = sampi_knots(s)[r->node].depth;
+    else if (token == force[r->count_in] && ++r->count_in == span->n)
+        sampi_limit_close(r);
+}
+
+/* r->node is the one behind the token already; `before` is that in front of it. */
+static void sampi_limit_think(sampi_sampler *s, samp_token token, uint32_t before)
+{
+    sampi_limit *r = &s->u.limit;
+    const sampi_knot *knot = sampi_knots(s);
+    if (r->wish && r->at + 1 < r->wish) r->wish = 0; /* another text may come to stand before that span's */
+    if (sampi_limit_hurries(r)) {
+        r->mode++;
+        r->count_in = sampi_limit_span(s)->is_end ? knot[before].depth : 0;
+    }
+    uint32_t mark = knot[r->node].mark;
+    const bool line = sampi_ends_line(s, token);
+    if (r->has_plan) {
+        r->side = sampi_hop_on(knot, (const sampi_hop *)sampi_part(s, 1), r->hop_mask, r->side, token);
+        if (r->mode) mark |= knot[r->side].mark;
+        if (r->ring.cap) sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    }
+    if (r->vocab) r->missing = sampi_limit_missing(s, token);
+    if (r->mode == 0) {
+        if (mark == 0) return;
+        sampi_limit_open(r, mark);
+    } else if (mark) {
+        sampi_limit_close(r);
+    } else if (sampi_limit_counts(r)) {
+        sampi_limit_count(s, token, line);
+    } else {
+        sampi_limit_go_on(s, token);
+    }
+    sampi_limit_spend(s, line);
+}
+
+/* ---- state ---- */
+
+/* As new; before the parts are there. */
+static void sampi_limit_begin(sampi_limit *r)
+{
+    r->since = r->spent = r->noted = r->wish = 0;
+    r->side = sampi_limit_side(r);
+    if (r->open < 0 || r->is_idle) return;
+    r->node = (uint32_t)r->open + 1;
+    r->mode = 2 * (uint32_t)r->open + 1;
+    if (sampi_limit_hard(r) == 0) r->mode++; /* as sampi_limit_spend */
+}
+
+static uint32_t sampi_root_of(const sampi_knot *knot, uint32_t node)
+{
+    while (knot[node].fail != node) node = knot[node].fail;
+    return node;
+}
+
+/* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
+static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
+{
+    const sampi_knot *knot = sampi_knots(s);
+    uint32_t root = sampi_root_of(knot, now->node), span = (now->mode - 1) / 2;
+    if (now->has_plan && sampi_root_of(knot, now->side) != sampi_limit_side(now)) return false;
+    if (now->since > now->at || now->noted > (now->n_note ? now->n_note + 1 : 0)) return false;
+    if (now->mode == 0) return root == 0 && now->count_in == 0 && now->noted == 0;
+    if (root != span + 1 || knot[now->node].mark) return false;
+    if (sampi_limit_counts(now)) return now->count_in < (uint64_t)now->budget + (uint32_t)now->grace + 4;
+    const sampi_span *t = (const sampi_span *)sampi_part(s, 2) + span;
+    return t->is_end ? now->count_in == knot[now->node].depth : now->count_in < t->n;
+}
