@@ -98,8 +98,8 @@
        >>kv                                                            sequences and their key-value cache
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
        >>json                                                          reading texts; JSON
-       >>grammar  >>schema                                             what a text may be, and which tokens continue it;
-                                                                       JSON schemas as grammars
+       >>grammar  >>schema  >>tags                                     what a text may be, and which tokens continue it;
+                                                                       JSON schemas, structural tags as grammars
        >>peers                                                         requests to other programs, as settings
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft
@@ -185,80 +185,81 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8169 samplers/softmax.h              18654 grammar/gbnf.h
-     266 api/config.h                     8201 samplers/drafted.h              18946 grammar/regex.h
-     297 api/types.h                      8226 samplers/greedy.h               19343 grammar/derivatives.h
-     547 api/missing.h                    8267 samplers/choose.h               19920 grammar/vocabulary.h
-     561 api/sample.h                     8330 samplers/ratio.h                20388 grammar/triggers.h
-     650 api/chains.h                     8397 samplers/draw.h                 20713 grammar/matcher.h
-     902 api/samplers.h                   8482 samplers/dist.h                 20890 grammar/states.h
-    1164 api/gumbel.h                     8512 samplers/gumbel.h               21045 grammar/items.h
-    1187 api/operator.h                   8579 samplers/mirostat.h             21171 grammar/masks.h
-    1237 api/kv.h                         8827 samplers/adaptive_p.h           21366 grammar/runs.h
-    1418 api/llama_cpp.h                  8981 samplers/custom.h               21539 grammar/entries.h
-    1460 api/text_error.h                 9041 config/describe.h               21910 grammar/accepting.h
-    1477 api/grammar.h                    9222 config/from_params.h            22246 grammar/waiting.h
-    1660 api/shards.h                     9287 config/orders.h                 22372 grammar/history.h
-    1758 api/peers.h                      9518 config/numbers.h                22498 grammar/room.h
-    1827 api/drafts.h                     9656 config/set.h                    22799 grammar/sampler.h
-    1926 api/constraints.h                9810 config/tell.h                   23008 grammar/forced.h
-    2210 api/parts.h                      9941 config/settings.h               23176 grammar/hooks.h
-    2248 base/switches.h                 10053 life/rollback.h                 23300 schema/head.h
-    2502 base/random.h                   10309 life/chain.h                    23474 schema/errors.h
-    2525 base/mt19937.h                  10589 life/members.h                  23587 schema/collections.h
-    2599 base/exact.h                    10704 life/update.h                   23621 schema/references.h
-    2811 base/bits128.h                  10901 life/copy.h                     23893 schema/strings.h
-    2890 base/elements.h                 11069 rows/row.h                      23955 schema/numbers.h
-    3019 kernels/llama_cpp/contract.h    11375 rows/reserve.h                  24228 schema/sets.h
-    3067 kernels/contract.h              11445 rows/pieces.h                   24426 schema/formats.h
-    3187 kernels/scalar.h                11560 rows/thresholds.h               24623 schema/scalars.h
-    3373 kernels/llama_cpp/scalar.h      11666 rows/compact.h                  24922 schema/goals.h
-    3394 kernels/sets.h                  11848 rows/sums.h                     25143 schema/alternatives.h
-    3443 kernels/vectors.h               11996 rows/changes.h                  25621 schema/objects.h
-    3561 kernels/avx512.h                12077 rows/cuts.h                     26134 schema/arrays.h
-    3645 kernels/avx2.h                  12508 rows/typical.h                  26388 schema/whole.h
-    3707 kernels/sse2.h                  12820 rows/tail_free.h                26561 grammar/grammars.h
-    3724 kernels/neon.h                  12893 rows/selecting.h                26623 peers/tables.h
-    3746 kernels/wasm.h                  13024 rows/mirostat.h                 26930 peers/values.h
-    3762 kernels/generic.h               13105 rows/plan.h                     27342 peers/llama_server.h
-    3782 kernels/shared.h                13153 rows/logprobs.h                 27411 peers/fields.h
-    3906 kernels/passes.h                13239 rows/step.h                     27572 peers/requests.h
-    4479 kernels/llama_cpp/passes.h      13256 rows/llama_cpp/sums.h           27696 shards/head.h
-    4563 kernels/check.h                 13570 rows/llama_cpp/samplers.h       27845 shards/bytes.h
-    4587 kernels/dispatch.h              14035 rows/llama_cpp/step.h           27943 shards/merging.h
-    4787 core/array.h                    14065 run/apply.h                     28233 shards/row.h
-    5117 core/table.h                    14147 run/writing.h                   28392 shards/answers.h
-    5297 core/windows.h                  14271 run/arrays.h                    28949 shards/logprobs.h
-    5389 constraints/record.h            14373 run/arrays_llama_cpp.h          29095 shards/told.h
-    5445 rows/work.h                     14571 run/walk.h                      29249 shards/steps.h
-    5471 life/past.h                     14675 run/finish.h                    29459 shards/prefix.h
-    5531 core/record.h                   14715 run/draw_llama_cpp.h            30009 shards/cuts.h
-    5646 core/fields.h                   14789 run/draw.h                      30221 shards/draws.h
-    5733 core/owners.h                   14864 run/sample.h                    30377 shards/way.h
-    5805 core/mt19937.h                  14980 run/verify.h                    30491 shards/memory.h
-    5862 core/no_mt19937.h               15070 run/batch.h                     30575 shards/batch.h
-    5895 core/making.h                   15222 life/state.h                    30983 drafts/head.h
-    6028 core/streams.h                  15398 operator/weights.h              31031 drafts/block.h
-    6066 life/state_fields.h             15486 operator/search.h               31221 drafts/tree.h
-    6166 samplers/llama_cpp.h            15625 operator/run.h                  31355 drafts/relaxed.h
-    6254 samplers/logit_bias.h           15794 kv/cells.h                      31438 constraints/automaton.h
-    6355 samplers/patch.h                15831 kv/making.h                     31528 constraints/making.h
-    6405 samplers/penalties.h            16057 kv/slot.h                       31744 constraints/sampler.h
-    6555 samplers/dry.h                  16196 kv/sequences.h                  31837 constraints/constructors.h
-    7012 samplers/cut.h                  16331 kv/data.h                       32202 constraints/looking.h
-    7035 samplers/top_n_sigma.h          16455 kv/update.h                     32269 constraints/thinking.h
-    7136 samplers/top_k.h                16581 kv/state.h                      32520 constraints/schedule.h
-    7192 samplers/tail_free.h            16793 llama_cpp/functions.h           32610 constraints/accepting.h
-    7315 samplers/typical.h              16863 llama_cpp/object.h              32731 constraints/drawing.h
-    7389 samplers/top_p.h                16917 llama_cpp/vocabulary.h          32918 constraints/told.h
-    7431 samplers/min_p.h                16994 text/reading.h                  32983 constraints/kind.h
-    7472 samplers/by_sums.h              17104 text/strings.h                  33041 constraints/top_p_decay.h
-    7618 samplers/top_h.h                17204 text/values.h                   33125 constraints/accessors.h
-    7671 samplers/min_k.h                17359 text/documents.h                33233 core/kinds.h
-    7727 samplers/xtc.h                  17435 grammar/head.h                  33276 base/restore.h
-    7809 samplers/infill.h               17470 grammar/tree.h                  33290 api/license.h
-    7924 samplers/temperature.h          18272 grammar/finishing.h
-    8087 samplers/smoothing.h            18569 grammar/reading.h
+       2 api/opening.h                    8214 samplers/drafted.h              19356 grammar/derivatives.h
+     267 api/config.h                     8239 samplers/greedy.h               19933 grammar/vocabulary.h
+     298 api/types.h                      8280 samplers/choose.h               20401 grammar/triggers.h
+     548 api/missing.h                    8343 samplers/ratio.h                20726 grammar/matcher.h
+     562 api/sample.h                     8410 samplers/draw.h                 20903 grammar/states.h
+     651 api/chains.h                     8495 samplers/dist.h                 21058 grammar/items.h
+     903 api/samplers.h                   8525 samplers/gumbel.h               21184 grammar/masks.h
+    1165 api/gumbel.h                     8592 samplers/mirostat.h             21379 grammar/runs.h
+    1188 api/operator.h                   8840 samplers/adaptive_p.h           21552 grammar/entries.h
+    1238 api/kv.h                         8994 samplers/custom.h               21923 grammar/accepting.h
+    1419 api/llama_cpp.h                  9054 config/describe.h               22259 grammar/waiting.h
+    1461 api/text_error.h                 9235 config/from_params.h            22385 grammar/history.h
+    1478 api/grammar.h                    9300 config/orders.h                 22511 grammar/room.h
+    1673 api/shards.h                     9531 config/numbers.h                22812 grammar/sampler.h
+    1771 api/peers.h                      9669 config/set.h                    23021 grammar/forced.h
+    1840 api/drafts.h                     9823 config/tell.h                   23189 grammar/hooks.h
+    1939 api/constraints.h                9954 config/settings.h               23313 schema/head.h
+    2223 api/parts.h                     10066 life/rollback.h                 23487 schema/errors.h
+    2261 base/switches.h                 10322 life/chain.h                    23600 schema/collections.h
+    2515 base/random.h                   10602 life/members.h                  23634 schema/references.h
+    2538 base/mt19937.h                  10717 life/update.h                   23906 schema/strings.h
+    2612 base/exact.h                    10914 life/copy.h                     23968 schema/numbers.h
+    2824 base/bits128.h                  11082 rows/row.h                      24241 schema/sets.h
+    2903 base/elements.h                 11388 rows/reserve.h                  24439 schema/formats.h
+    3032 kernels/llama_cpp/contract.h    11458 rows/pieces.h                   24636 schema/scalars.h
+    3080 kernels/contract.h              11573 rows/thresholds.h               24935 schema/goals.h
+    3200 kernels/scalar.h                11679 rows/compact.h                  25156 schema/alternatives.h
+    3386 kernels/llama_cpp/scalar.h      11861 rows/sums.h                     25634 schema/objects.h
+    3407 kernels/sets.h                  12009 rows/changes.h                  26147 schema/arrays.h
+    3456 kernels/vectors.h               12090 rows/cuts.h                     26401 schema/whole.h
+    3574 kernels/avx512.h                12521 rows/typical.h                  26574 tags/head.h
+    3658 kernels/avx2.h                  12833 rows/tail_free.h                26697 tags/words.h
+    3720 kernels/sse2.h                  12906 rows/selecting.h                26805 tags/inside.h
+    3737 kernels/neon.h                  13037 rows/mirostat.h                 26946 tags/formats.h
+    3759 kernels/wasm.h                  13118 rows/plan.h                     27347 grammar/grammars.h
+    3775 kernels/generic.h               13166 rows/logprobs.h                 27410 peers/tables.h
+    3795 kernels/shared.h                13252 rows/step.h                     27717 peers/values.h
+    3919 kernels/passes.h                13269 rows/llama_cpp/sums.h           28129 peers/llama_server.h
+    4492 kernels/llama_cpp/passes.h      13583 rows/llama_cpp/samplers.h       28198 peers/fields.h
+    4576 kernels/check.h                 14048 rows/llama_cpp/step.h           28359 peers/requests.h
+    4600 kernels/dispatch.h              14078 run/apply.h                     28483 shards/head.h
+    4800 core/array.h                    14160 run/writing.h                   28632 shards/bytes.h
+    5130 core/table.h                    14284 run/arrays.h                    28730 shards/merging.h
+    5310 core/windows.h                  14386 run/arrays_llama_cpp.h          29020 shards/row.h
+    5402 constraints/record.h            14584 run/walk.h                      29179 shards/answers.h
+    5458 rows/work.h                     14688 run/finish.h                    29736 shards/logprobs.h
+    5484 life/past.h                     14728 run/draw_llama_cpp.h            29882 shards/told.h
+    5544 core/record.h                   14802 run/draw.h                      30036 shards/steps.h
+    5659 core/fields.h                   14877 run/sample.h                    30246 shards/prefix.h
+    5746 core/owners.h                   14993 run/verify.h                    30796 shards/cuts.h
+    5818 core/mt19937.h                  15083 run/batch.h                     31008 shards/draws.h
+    5875 core/no_mt19937.h               15235 life/state.h                    31164 shards/way.h
+    5908 core/making.h                   15411 operator/weights.h              31278 shards/memory.h
+    6041 core/streams.h                  15499 operator/search.h               31362 shards/batch.h
+    6079 life/state_fields.h             15638 operator/run.h                  31770 drafts/head.h
+    6179 samplers/llama_cpp.h            15807 kv/cells.h                      31818 drafts/block.h
+    6267 samplers/logit_bias.h           15844 kv/making.h                     32008 drafts/tree.h
+    6368 samplers/patch.h                16070 kv/slot.h                       32142 drafts/relaxed.h
+    6418 samplers/penalties.h            16209 kv/sequences.h                  32225 constraints/automaton.h
+    6568 samplers/dry.h                  16344 kv/data.h                       32315 constraints/making.h
+    7025 samplers/cut.h                  16468 kv/update.h                     32531 constraints/sampler.h
+    7048 samplers/top_n_sigma.h          16594 kv/state.h                      32624 constraints/constructors.h
+    7149 samplers/top_k.h                16806 llama_cpp/functions.h           32989 constraints/looking.h
+    7205 samplers/tail_free.h            16876 llama_cpp/object.h              33056 constraints/thinking.h
+    7328 samplers/typical.h              16930 llama_cpp/vocabulary.h          33307 constraints/schedule.h
+    7402 samplers/top_p.h                17007 text/reading.h                  33397 constraints/accepting.h
+    7444 samplers/min_p.h                17117 text/strings.h                  33518 constraints/drawing.h
+    7485 samplers/by_sums.h              17217 text/values.h                   33705 constraints/told.h
+    7631 samplers/top_h.h                17372 text/documents.h                33770 constraints/kind.h
+    7684 samplers/min_k.h                17448 grammar/head.h                  33828 constraints/top_p_decay.h
+    7740 samplers/xtc.h                  17483 grammar/tree.h                  33912 constraints/accessors.h
+    7822 samplers/infill.h               18285 grammar/finishing.h             34020 core/kinds.h
+    7937 samplers/temperature.h          18582 grammar/reading.h               34063 base/restore.h
+    8100 samplers/smoothing.h            18667 grammar/gbnf.h                  34077 api/license.h
+    8182 samplers/softmax.h              18959 grammar/regex.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1476,15 +1477,17 @@ typedef struct samp_text_error {
 #if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMP_MISSING)
 /* ---- src/api/grammar.h ---- */
 /* ---- 7. grammars (SAMPLING_GRAMMAR) ---------------------------------------------------------------------------
-   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, or a regular
-   expression. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions tell its mask, and
-   what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
+   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, a regular
+   expression, or a structural tag. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions
+   tell its mask, and what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
 
 /* What a grammar is written in. */
 typedef enum samp_grammar_kind {
     SAMP_GRAMMAR_GBNF = 0,        /* llama.cpp's */
     SAMP_GRAMMAR_JSON_SCHEMA = 1, /* a JSON schema, of which the text must be an instance */
-    SAMP_GRAMMAR_REGEX = 2        /* a regular expression, which the whole text must match */
+    SAMP_GRAMMAR_REGEX = 2,       /* a regular expression, which the whole text must match */
+    SAMP_GRAMMAR_STRUCTURAL_TAG =
+        3 /* calls of tools in free text, as XGrammar's and vLLM's structural tags say them */
 } samp_grammar_kind;
 
 typedef samp_text_error samp_grammar_error;
@@ -1507,9 +1510,19 @@ typedef struct samp_grammar samp_grammar;
               listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
               must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
               of three bits, one whose name might be the same must break it too.
+              Structural tags are JSON: {"type":"structural_tag","format":...}, as XGrammar has them and vLLM's
+              response_format takes them; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}.
+              Formats: const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star,
+              repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
+              token_triggered_tags. Text is free up to the first trigger in it; from there on one of the tags must come
+              that begin with it; then text is free again. at_least_one: it begins with a tag; stop_after_first: it ends
+              with one. Free text within a tag is without the texts that end it. Strings are compared as bytes, within
+              tokens too; a token without bytes comes only by a token format. Refused: token_dispatch, more than one
+              token to exclude, max_tokens of any_text, styles of json_schema but json, members that are not known.
      root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
-              (one behind each comma and colon; NULL: any space, but none around the whole)
+              (one behind each comma and colon; NULL: any space, but none around the whole); of a structural tag,
+              the same for all schemas in it, where any_order does not say otherwise
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
               or word; SAMP_E_NULL; SAMP_E_NOMEM.
@@ -26558,6 +26571,779 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
     return root;
 }
 
+/* ---- src/tags/head.h ---- */
+/* ====================================================================================================== >>tags
+   Calls of tools within free text, in the form of XGrammar's and vLLM's structural tags: a JSON document that says by
+   formats, one in the other, what a text is made of, some of them JSON schemas. sampi_tags_tree makes one expression of
+   it, so that a matcher needs to know nothing of tags. Free text up to a trigger is what has no trigger before its last
+   byte: an AND with a NOT, whose states are those of a search for all triggers at once.
+
+   This room reads members and tells errors, by a JSON pointer as those of schemas. */
+
+/* The document; its tree and its first error are those of the schema x, which is empty otherwise. */
+typedef struct sampi_tags {
+    sampi_schema x;
+    bool in_order;
+    int space;             /* between a schema's tokens: 0: any, 1: none, 2: spaced */
+    sampi_node any, bytes; /* any text, as GBNF's dots have it; any bytes */
+} sampi_tags;
+
+/* What ends the tag that a format is in: one of these strings (NEVER: none), or a token of the document (-1: none). */
+typedef struct sampi_tags_end {
+    sampi_node words;
+    int32_t token;
+} sampi_tags_end;
+
+/* An error of the tree is one of that place. */
+static SAMPI_COLD sampi_node sampi_tags_made(sampi_tags *g, int32_t node, sampi_node made)
+{
+    if (made < 0)
+        sampi_schema_fail(&g->x, node, made,
+                          made == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+    return g->x.status ? (sampi_node)g->x.status : made;
+}
+static SAMPI_COLD sampi_node sampi_tags_wrong(sampi_tags *g, int32_t node, const char *text)
+{
+    sampi_malformed(&g->x, node, text);
+    return g->x.status;
+}
+static SAMPI_COLD sampi_node sampi_tags_refuse(sampi_tags *g, int32_t node, const char *text)
+{
+    sampi_refuse(&g->x, node, text);
+    return g->x.status;
+}
+
+static SAMPI_COLD bool sampi_tags_is(const sampi_tags *g, int32_t node, sampi_json_kind kind)
+{
+    return node >= 0 && sampi_doc(&g->x, node)->kind == kind;
+}
+
+/* A member of an object; -1: there is none. */
+static SAMPI_COLD int32_t sampi_tags_member(const sampi_tags *g, int32_t node, const char *name)
+{
+    return sampi_json_member(&g->x.doc, node, sampi_json_find(&g->x.doc, name, strlen(name)));
+}
+
+/* The same, which must be of that kind. */
+static SAMPI_COLD int32_t sampi_tags_need(sampi_tags *g, int32_t node, const char *name, sampi_json_kind kind)
+{
+    static const char *const expected[] = { "null", "false", "true", "a number", "a text", "a list", "an object" };
+    char text[64];
+    const int32_t member = sampi_tags_member(g, node, name);
+    if (sampi_tags_is(g, member, kind)) return member;
+    size_t n = strlen(expected[kind]), m = strlen(name);
+    memcpy(text, "expected ", 9);
+    memcpy(text + 9, expected[kind], n);
+    memcpy(text + 9 + n, ", ", 2);
+    memcpy(text + 11 + n, name, m + 1);
+    if (member >= 0) text[9 + n] = 0;
+    sampi_malformed(&g->x, member < 0 ? node : member, text);
+    return -1;
+}
+
+/* true or false; false if it is not there. */
+static SAMPI_COLD bool sampi_tags_flag(sampi_tags *g, int32_t node, const char *name)
+{
+    const int32_t member = sampi_tags_member(g, node, name);
+    if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_TRUE) && !sampi_tags_is(g, member, SAMPI_JSON_FALSE))
+        sampi_malformed(&g->x, member, "expected true or false");
+    return sampi_tags_is(g, member, SAMPI_JSON_TRUE);
+}
+
+/* A whole number from `least` up to 2^31 - 1; else an error, and `least`. */
+static SAMPI_COLD int32_t sampi_tags_whole(sampi_tags *g, int32_t node, int32_t least)
+{
+    size_t n = 0;
+    const char *text = "";
+    if (sampi_tags_is(g, node, SAMPI_JSON_NUMBER)) text = sampi_doc_text(&g->x, sampi_doc(&g->x, node)->text, &n);
+    const bool minus = n > 0 && text[0] == '-';
+    int64_t value = n > (size_t)minus ? 0 : INT64_MAX;
+    for (size_t i = minus; i < n && value <= INT32_MAX; i++)
+        value = text[i] >= '0' && text[i] <= '9' ? 10 * value + (text[i] - '0') : INT64_MAX;
+    if (minus && value <= INT32_MAX) value = -value;
+    if (value >= least && value <= INT32_MAX) return (int32_t)value;
+    sampi_malformed(&g->x, node, least < 0 ? "expected a whole number, or -1" : "expected a whole number");
+    return least;
+}
+
+/* The same of a member, -1 if it is null or not there. */
+static SAMPI_COLD int32_t sampi_tags_count(sampi_tags *g, int32_t node, const char *name)
+{
+    const int32_t member = sampi_tags_member(g, node, name);
+    return member < 0 || sampi_tags_is(g, member, SAMPI_JSON_NULL) ? -1 : sampi_tags_whole(g, member, 0);
+}
+
+/* Is a name among these, with that sign between them? */
+static SAMPI_COLD bool sampi_tags_among(const char *names, char between, const char *name, size_t n)
+{
+    const char ends[2] = { between, 0 };
+    for (size_t length; *names; names += length + (names[length] == between)) {
+        length = strcspn(names, ends);
+        if (length == n && memcmp(names, name, n) == 0) return true;
+    }
+    return false;
+}
+
+/* Members that are not among these are refused by their names: what they ask for is not known. */
+static SAMPI_COLD void sampi_tags_only(sampi_tags *g, int32_t node, const char *names)
+{
+    for (int32_t i = sampi_doc(&g->x, node)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        size_t n;
+        const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->name, &n);
+        if (!sampi_tags_among(names, ';', name, n)) sampi_refuse(&g->x, i, "this format has no such member here");
+    }
+}
+
+/* ---- src/tags/words.h ---- */
+/* ---- structural tags: strings, tokens and free text ---- */
+
+static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
+{
+    size_t n;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
+}
+
+/* One of a list of strings, or a string by itself; of no string never. `empty`: may one be empty? */
+static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
+{
+    const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
+    sampi_node words = SAMPI_NEVER;
+    if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
+        return sampi_tags_wrong(g, list, "expected a list of texts");
+    for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
+         i = alone ? -1 : sampi_doc(&g->x, i)->next) {
+        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_wrong(g, i, "expected a text");
+        const sampi_node text = sampi_tags_text(g, i);
+        if (text == SAMPI_EMPTY && !empty) return sampi_tags_wrong(g, i, "expected a text that is not empty");
+        words = sampi_tree_alt(g->x.tree, words, text);
+    }
+    return sampi_tags_made(g, list, words);
+}
+
+/* The strings that free text must not have: those of the member `excludes`, and those that end the tag around it. */
+static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const int32_t excludes = sampi_tags_member(g, node, "excludes");
+    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_words(g, excludes, false);
+    return sampi_tree_alt(g->x.tree, words, end.words);
+}
+
+/* Bytes in which one of the words is: anywhere, or with `before` not only at their end. */
+static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
+{
+    sampi_tree *t = g->x.tree;
+    sampi_node behind = g->bytes;
+    if (before) behind = sampi_tree_seq(t, sampi_tree_byte(t, 0, 255), behind);
+    return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
+}
+
+/* The texts of a that are none of b. */
+static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
+{
+    const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
+    return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
+}
+
+/* Free text that has none of the words, of at most so many characters (-1: any number). */
+static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
+{
+    static const uint32_t zero[1][2] = { { 0, 0 } };
+    sampi_tree *t = g->x.tree;
+    const sampi_node any = most < 0 ? g->any : sampi_tree_repeat(t, sampi_tree_class(t, zero, 1, true), 0, most);
+    return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
+}
+
+/* Free text that ends with a trigger, and has none of `triggers` before its last byte, nor any excluded word. */
+static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
+                                              sampi_node excluded)
+{
+    sampi_tree *t = g->x.tree;
+    const sampi_node before = sampi_tags_within(g, triggers, true), out = sampi_tags_within(g, excluded, false);
+    return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
+}
+
+/* A token by its number or its text, or with `negated` any other one. */
+static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
+{
+    sampi_tree *t = g->x.tree;
+    if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
+        const sampi_node text = sampi_tags_text(g, value);
+        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_wrong(g, value, "expected a token's text");
+        return sampi_tags_made(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+    }
+    if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
+        return sampi_tags_wrong(g, value, "expected a token: a number or a text");
+    return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
+}
+
+/* Are two tokens of the document the same? */
+static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
+{
+    return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
+           sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
+}
+
+/* The one token that a format excludes: that of its list, the end of its tag, or `other` (-1: none). It can be but one,
+   for what is negated is one token. */
+static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
+                                                  int32_t other)
+{
+    const int32_t list = sampi_tags_member(g, node, name);
+    int32_t one = other >= 0 ? other : end.token;
+    if (other >= 0 && end.token >= 0 && !sampi_tags_same(g, other, end.token))
+        return sampi_tags_refuse(g, node, "more than one token to exclude");
+    if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
+        return sampi_tags_wrong(g, list, "expected a list of tokens");
+    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        if (one >= 0 && !sampi_tags_same(g, one, i)) return sampi_tags_refuse(g, i, "more than one token to exclude");
+        one = i;
+    }
+    return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
+}
+
+/* ---- src/tags/inside.h ---- */
+/* ---- structural tags: other texts inside ----
+   A JSON schema stands in the document as it is, a grammar and a regular expression as strings. Each is read by its own
+   reader as a text of its own; the place of a mistake is told as one of the document. */
+
+/* Where the source has byte `at` of a string, whose escapes may stand for several. */
+static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
+{
+    const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
+    for (size_t n = 0; n < at && *p != '"';) {
+        if (*p != '\\') {
+            p++, n++;
+        } else if (p[1] != 'u') {
+            p += 2, n++;
+        } else {
+            const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
+            const bool pair = high >= 0xd8 && high < 0xdc; /* which is followed by its other half */
+            n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
+            p += pair ? 12 : 6;
+        }
+    }
+    return (size_t)(p - doc->source);
+}
+
+/* What a reader has found wrong in a text that begins at `node`, whose bytes [n] are at `text`: the error of the
+   document. Schemas tell a pointer, which goes on with that of the node. */
+static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
+                                              const samp_text_error *inner)
+{
+    const sampi_json *doc = &g->x.doc;
+    char message[sizeof inner->message];
+    const bool schema = inner->message[0] == '/' || inner->message[0] == ':';
+    size_t offset = 0, line = 1, column = 1;
+    if (g->x.status) return g->x.status;
+    for (; offset < n && (line < inner->line || column < inner->column); offset++) {
+        const bool ends = text[offset] == '\n' || (text[offset] == '\r' && text[offset + 1] != '\n');
+        line += ends;
+        column = ends ? 1 : column + 1;
+    }
+    sampi_schema_pointer(&g->x, node, message, sizeof message);
+    size_t used = strlen(message), length = strlen(inner->message);
+    if (used + 2 + length + 1 > sizeof message) used = 0;
+    if (used && !schema) memcpy(message + used, ": ", 2);
+    if (used && !schema) used += 2;
+    memcpy(message + used, inner->message, length + 1);
+    g->x.status = inner->status;
+    const bool string = doc->nodes[node].kind == SAMPI_JSON_STRING;
+    offset = string ? sampi_tags_source(doc, node, offset) : doc->nodes[node].at + offset;
+    return sampi_json_fail(doc, offset, inner->status, message);
+}
+
+/* How many bytes of the source a value has. */
+static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
+{
+    const char *from = doc->source + doc->nodes[node].at, *p = from;
+    int32_t depth = 0;
+    do {
+        if (*p == '"')
+            for (p++; *p != '"'; p++) p += *p == '\\';
+        depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+        p++;
+    } while (depth > 0);
+    if (doc->nodes[node].kind < SAMPI_JSON_STRING) p += strcspn(p, ",]} \t\r\n");
+    return (size_t)(p - from);
+}
+
+/* A copy of a text with a 0 behind it; NULL and an error: no memory. */
+static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
+{
+    char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
+    if (!copy) {
+        sampi_tags_made(g, node, SAMP_E_NOMEM);
+        return NULL;
+    }
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* {"type":"json_schema","json_schema":...}: with any_order members come in any order or in the schema's, else as the
+   grammar's words say. */
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
+{
+    static const char *const options[2][3] = { { "", "compact", "spaced" },
+                                               { "ordered", "ordered compact", "ordered spaced" } };
+    samp_text_error inner;
+    if (g->x.status) return g->x.status;
+    const size_t n = sampi_tags_extent(&g->x.doc, schema);
+    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
+    if (!text) return g->x.status;
+    sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
+    if (node < 0) node = sampi_tags_inner(g, schema, text, n, &inner);
+    SAMP_FREE(text);
+    return node;
+}
+
+/* A GBNF grammar, with rules of its own: their names are forgotten behind it. */
+static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
+{
+    samp_text_error inner;
+    sampi_reader r;
+    sampi_tree *t = g->x.tree;
+    int32_t rule = 0;
+    const int32_t first = t->rules.n;
+    memset(&inner, 0, sizeof inner);
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.error = &inner;
+    r.text = r.at = text;
+    r.end = text + n;
+    int status = sampi_gbnf_read(&r, "root", &rule);
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
+    return status ? sampi_tags_inner(g, string, text, n, &inner)
+                  : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
+}
+
+/* {"type":"grammar","grammar":...}, {"type":"regex","pattern":...} */
+static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bool regex)
+{
+    samp_text_error inner;
+    size_t n = 0;
+    if (g->x.status) return g->x.status;
+    const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    char *text = sampi_tags_copy(g, string, bytes, n);
+    if (!text) return g->x.status;
+    sampi_node node;
+    if (strlen(text) < n) {
+        node = sampi_tags_wrong(g, string, "expected a text without byte 0");
+    } else if (regex) {
+        memset(&inner, 0, sizeof inner);
+        node = sampi_tree_regex(g->x.tree, text, n, false, sampi_tree_class, &inner);
+        if (node < 0) node = sampi_tags_inner(g, string, text, n, &inner);
+    } else {
+        node = sampi_tags_gbnf(g, string, text, n);
+    }
+    SAMP_FREE(text);
+    return node;
+}
+
+/* ---- src/tags/formats.h ---- */
+/* ---- structural tags: formats ----
+   Each format by its type, and the formats in it. What is free text ends where the tag around it ends. */
+
+static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
+
+/* The format in a member. */
+static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
+    return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
+}
+
+/* The formats of a list, one behind the other or one of them. */
+static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
+{
+    const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
+    sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (list < 0) return g->x.status;
+    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_wrong(g, list, "expected a format");
+    for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const sampi_node one = sampi_tags_format(g, i, end);
+        all = sampi_tags_made(g, i,
+                              sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
+    }
+    return all;
+}
+
+/* A token format: its token; -1: an error. */
+static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
+{
+    const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
+                  token = sampi_tags_member(g, node, "token");
+    size_t n;
+    if (type < 0) return -1;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
+    if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
+    sampi_tags_only(g, node, "type;token");
+    return g->x.status ? -1 : token;
+}
+
+/* A tag under way: its parts. */
+typedef struct sampi_tags_tag {
+    int32_t begin;          /* a string or a token, in the document */
+    sampi_node all, behind; /* the whole; and what is behind its beginning */
+} sampi_tags_tag;
+
+/* {"begin":...,"content":...,"end":...}, or with `schema` the older form {"begin":...,"schema":...,"end":...}. */
+static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
+{
+    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
+    sampi_tags_end inner = { SAMPI_NEVER, -1 };
+    sampi_tree *t = g->x.tree;
+    if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
+        sampi_malformed(&g->x, node, "expected a tag");
+        return tag;
+    }
+    int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
+    sampi_tags_only(g, node, old ? "begin;schema;end" : "type;begin;content;end");
+    if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
+    if (g->x.status) return tag;
+    const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
+    sampi_node last, first, content;
+    if (by_token) {
+        inner.token = sampi_tags_token_of(g, end);
+        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
+    } else {
+        last = inner.words = sampi_tags_words(g, end, true);
+        if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
+        if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
+            inner.words = SAMPI_NEVER; /* it may end anywhere */
+    }
+    if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
+        begin = sampi_tags_token_of(g, begin);
+    else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
+        sampi_malformed(&g->x, begin, "expected a text");
+    if (g->x.status) return tag;
+    const bool string = sampi_doc(&g->x, begin)->parent == node;
+    first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
+    const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
+    if (old && schema < 0) sampi_malformed(&g->x, node, "expected schema");
+    content = g->x.status ? g->x.status
+              : old       ? sampi_tags_schema(g, schema, g->in_order)
+                          : sampi_tags_content(g, node, inner);
+    tag.begin = begin;
+    tag.behind = sampi_tags_made(g, node, sampi_tree_seq(t, content, last));
+    tag.all = sampi_tags_made(g, node, sampi_tree_seq(t, first, tag.behind));
+    return tag;
+}
+
+/* What is dispatched: `bodies`, each with the free text before it; `whole`, without; and the free text behind the last.
+   at_least_one: it begins with one of them; stop_after_first: it ends with the first. */
+static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
+                                                   sampi_node behind, bool at_least_one, bool stop_after_first)
+{
+    sampi_tree *t = g->x.tree;
+    if (stop_after_first) return sampi_tags_made(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
+    const sampi_node all = sampi_tree_seq(t, sampi_tree_repeat(t, bodies, 0, -1), behind);
+    return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
+}
+
+/* The trigger that a tag's beginning begins with; -1, and an error: there is none, or several are. */
+static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
+{
+    size_t n, length;
+    int32_t found = -1;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, begin)->text, &n);
+    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
+        if (length > n || memcmp(trigger, text, length)) continue;
+        if (found >= 0) sampi_malformed(&g->x, begin, "expected only one trigger that it begins with");
+        found = i;
+    }
+    if (found < 0) sampi_malformed(&g->x, begin, "expected one of the triggers at its beginning");
+    return g->x.status ? -1 : found;
+}
+
+/* triggered_tags; or, with `old`, the older form of the whole. */
+static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t triggers = sampi_tags_need(g, node, "triggers", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_need(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
+    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_words(g, triggers, false);
+    sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
+               whole = SAMPI_NEVER;
+    if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
+    if (tags >= 0 && sampi_doc(&g->x, tags)->n == 0) sampi_malformed(&g->x, tags, "expected a tag");
+    const bool at_least_one = !old && sampi_tags_flag(g, node, "at_least_one");
+    const bool stop = !old && sampi_tags_flag(g, node, "stop_after_first");
+    for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_doc(&g->x, i)->next) {
+        const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
+        if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
+            sampi_refuse(&g->x, tag.begin, "a token behind free text");
+        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
+        if (trigger < 0) break;
+        size_t n, length;
+        const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
+        sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
+        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, trigger), words, excluded);
+        const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
+        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
+        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+    }
+    if (g->x.status) return g->x.status;
+    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
+}
+
+/* token_triggered_tags, by one token. */
+static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t triggers = sampi_tags_need(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    sampi_node whole = SAMPI_NEVER;
+    if (g->x.status) return g->x.status;
+    const int32_t trigger = sampi_doc(&g->x, triggers)->first;
+    if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
+    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
+        if (!g->x.status && (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same(g, tag.begin, trigger)))
+            sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
+        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+    }
+    const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
+               stop = sampi_tags_flag(g, node, "stop_after_first");
+    const sampi_node free = sampi_tree_repeat(t, sampi_tags_token(g, trigger, true), 0, -1);
+    return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
+}
+
+/* dispatch: pairs of a text and the format behind it. */
+static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t rules = sampi_tags_need(g, node, "rules", SAMPI_JSON_ARRAY),
+                  loop = sampi_tags_member(g, node, "loop");
+    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
+    const sampi_node excluded = sampi_tags_excluded(g, node, end);
+    if (g->x.status) return g->x.status;
+    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_wrong(g, rules, "expected a text and a format");
+    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
+        if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
+            return sampi_tags_wrong(g, i, "expected a text and a format");
+        words = sampi_tree_alt(t, words,
+                               sampi_tags_is(g, first, SAMPI_JSON_STRING)
+                                   ? sampi_tags_words(g, first, false)
+                                   : sampi_tags_wrong(g, first, "expected a text"));
+    }
+    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const int32_t first = sampi_doc(&g->x, i)->first;
+        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
+        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
+    }
+    const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
+    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
+}
+
+/* tags_with_separator */
+static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t separator = sampi_tags_need(g, node, "separator", SAMPI_JSON_STRING);
+    const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
+               stop = sampi_tags_flag(g, node, "stop_after_first");
+    sampi_node one = SAMPI_NEVER;
+    if (g->x.status) return g->x.status;
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
+        one = sampi_tags_made(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
+    if (g->x.status) return g->x.status;
+    sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
+    all = stop ? one : sampi_tree_seq(t, one, sampi_tree_repeat(t, all, 0, -1));
+    return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
+}
+
+/* json_schema, of JSON itself. */
+static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
+{
+    const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
+    const int32_t order = sampi_tags_member(g, node, "any_order"),
+                  space = sampi_tags_member(g, node, "max_whitespace_cnt");
+    size_t n = 0;
+    if (schema < 0) return sampi_tags_wrong(g, node, "expected json_schema");
+    if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
+        return sampi_tags_wrong(g, style, "expected a text");
+    const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
+    if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
+        return sampi_tags_refuse(g, style, "a style other than json");
+    if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
+        return sampi_tags_refuse(g, space, "a bound of white space");
+    const bool any = sampi_tags_flag(g, node, "any_order");
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
+}
+
+/* any_tokens, exclude_token */
+static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
+{
+    const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
+    const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
+    const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
+    return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
+}
+
+/* optional, plus, star, repeat */
+static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
+                                                 int32_t most)
+{
+    const sampi_node one = sampi_tags_content(g, node, end);
+    if (most >= 0 && least > most) return sampi_tags_wrong(g, node, "expected max to be at least min");
+    return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
+}
+
+/* The types of formats, and their members. */
+/* clang-format off */
+#define SAMPI_TAGS_FORMATS(X) \
+    X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
+    X(JSON_SCHEMA, "json_schema", "json_schema;style;any_order;max_whitespace_cnt") \
+    X(GRAMMAR, "grammar", "grammar") X(REGEX, "regex", "pattern") \
+    X(SEQUENCE, "sequence", "elements") X(OR, "or", "elements") X(OPTIONAL, "optional", "content") \
+    X(PLUS, "plus", "content") X(STAR, "star", "content") X(REPEAT, "repeat", "min;max;content") \
+    X(TAG, "tag", "begin;content;end") \
+    X(TRIGGERED, "triggered_tags", "triggers;tags;at_least_one;stop_after_first;excludes") \
+    X(SEPARATED, "tags_with_separator", "tags;separator;at_least_one;stop_after_first") \
+    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN, "token", "token") \
+    X(EXCLUDE_TOKEN, "exclude_token", "exclude_tokens") X(ANY_TOKENS, "any_tokens", "exclude_tokens;max_tokens") \
+    X(BY_TOKEN, "token_triggered_tags", "trigger_tokens;tags;exclude_tokens;at_least_one;stop_after_first")
+/* clang-format on */
+typedef enum sampi_tags_type {
+#define SAMPI_TAGS_TYPE(type, name, members) SAMPI_TAGS_##type,
+    SAMPI_TAGS_FORMATS(SAMPI_TAGS_TYPE)
+#undef SAMPI_TAGS_TYPE
+        SAMPI_TAGS_NONE
+} sampi_tags_type;
+
+/* The type of a format; NONE, and an error: none that is known, or it has members that such a one has not. */
+static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
+{
+    static const char *const known[][2] = {
+#define SAMPI_TAGS_NAMES(type, name, members) { name, "type;" members },
+        SAMPI_TAGS_FORMATS(SAMPI_TAGS_NAMES)
+#undef SAMPI_TAGS_NAMES
+    };
+    const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
+    if (!object) sampi_malformed(&g->x, node, "expected a format");
+    const int32_t type = object ? sampi_tags_need(g, node, "type", SAMPI_JSON_STRING) : -1;
+    size_t n, i = 0;
+    if (type < 0) return SAMPI_TAGS_NONE;
+    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
+    if (i < SAMPI_TAGS_NONE)
+        sampi_tags_only(g, node, known[i][1]);
+    else
+        sampi_refuse(&g->x, type, "this type of format");
+    return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
+}
+
+/* The texts of a format; `end`: how the tag around it ends. */
+static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
+    int32_t member;
+    switch (type) {
+        case SAMPI_TAGS_CONST_STRING:
+            member = sampi_tags_need(g, node, "value", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_text(g, member);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json(g, node);
+        case SAMPI_TAGS_ANY_TEXT: {
+            member = sampi_tags_member(g, node, "max_tokens");
+            if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
+                return sampi_tags_refuse(g, member, "a number of tokens");
+            const int32_t most = sampi_tags_count(g, node, "max_chars");
+            return sampi_tags_made(g, node, sampi_tags_free(g, sampi_tags_excluded(g, node, end), most));
+        }
+        case SAMPI_TAGS_GRAMMAR:
+            member = sampi_tags_need(g, node, "grammar", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_string(g, member, false);
+        case SAMPI_TAGS_REGEX:
+            member = sampi_tags_need(g, node, "pattern", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_string(g, member, true);
+        case SAMPI_TAGS_SEQUENCE: return sampi_tags_elements(g, node, end, true);
+        case SAMPI_TAGS_OR: return sampi_tags_elements(g, node, end, false);
+        case SAMPI_TAGS_OPTIONAL: return sampi_tags_repeated(g, node, end, 0, 1);
+        case SAMPI_TAGS_PLUS: return sampi_tags_repeated(g, node, end, 1, -1);
+        case SAMPI_TAGS_STAR: return sampi_tags_repeated(g, node, end, 0, -1);
+        case SAMPI_TAGS_REPEAT: {
+            const int32_t least = sampi_tags_need(g, node, "min", SAMPI_JSON_NUMBER);
+            const int32_t most = sampi_tags_need(g, node, "max", SAMPI_JSON_NUMBER);
+            if (g->x.status) return g->x.status;
+            return sampi_tags_repeated(g, node, end, sampi_tags_whole(g, least, 0), sampi_tags_whole(g, most, -1));
+        }
+        case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
+        case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
+        case SAMPI_TAGS_SEPARATED: return sampi_tags_separated(g, node);
+        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
+        case SAMPI_TAGS_TOKEN:
+            member = sampi_tags_member(g, node, "token");
+            return member < 0 ? sampi_tags_wrong(g, node, "expected a token, token")
+                              : sampi_tags_token(g, member, false);
+        case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
+        case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
+        case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);
+        default: return g->x.status;
+    }
+}
+
+/* The texts of a structural tag, in its form {"type":"structural_tag","format":...} or the older one with "structures"
+   and "triggers", into the tree; `options` as samp_grammar_init's root. A status, and *error, if it is none. */
+static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
+                                             samp_text_error *error)
+{
+    static const uint32_t zero[1][2] = { { 0, 0 } };
+    const sampi_tags_end none = { SAMPI_NEVER, -1 };
+    sampi_tags g;
+    memset(&g, 0, sizeof g);
+    memset(error, 0, sizeof *error);
+    g.x.tree = tree;
+    g.x.status = sampi_json_read(&g.x.doc, text, strlen(text), error);
+    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options);
+    if (g.x.status) {
+        sampi_json_free(&g.x.doc);
+        return g.x.status;
+    }
+    g.in_order = g.x.in_order;
+    if (options && sampi_tags_among(options, ' ', "compact", 7)) g.space = 1;
+    if (options && sampi_tags_among(options, ' ', "spaced", 6)) g.space = 2;
+    g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
+    g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
+    const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_made(&g, 0, made[i]);
+    sampi_node all = g.x.status;
+    const int32_t type = sampi_tags_member(&g, 0, "type");
+    size_t n = 0;
+    const char *name = sampi_tags_is(&g, type, SAMPI_JSON_STRING)
+                           ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
+                           : "";
+    if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
+        all = sampi_tags_wrong(&g, 0, "expected an object");
+    } else if (type >= 0 && (n != 14 || memcmp(name, "structural_tag", 14))) {
+        all = sampi_tags_wrong(&g, type, "expected structural_tag");
+    } else if (sampi_tags_member(&g, 0, "structures") >= 0) {
+        sampi_tags_only(&g, 0, "type;structures;triggers");
+        all = g.x.status ? g.x.status : sampi_tags_triggered(&g, 0, none, true);
+    } else {
+        sampi_tags_only(&g, 0, "type;format");
+        const int32_t format = g.x.status ? -1 : sampi_tags_need(&g, 0, "format", SAMPI_JSON_OBJECT);
+        all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
+    }
+    if (g.x.status) all = g.x.status;
+    sampi_json_free(&g.x.doc);
+    return all;
+}
+
 /* ---- src/grammar/grammars.h ---- */
 /* ---- grammars: samp_grammar_init ----
    A text of any kind comes in: a GBNF grammar (gbnf.h), a regular expression (regex.h) or a JSON schema
@@ -26569,10 +27355,11 @@ static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_rea
                               int32_t *rule)
 {
     if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
-    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
+    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA && kind != SAMP_GRAMMAR_STRUCTURAL_TAG)
         return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
-    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
-                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+                      : kind == SAMP_GRAMMAR_STRUCTURAL_TAG
+                          ? sampi_tags_tree(&g->tree, r->text, root, r->error)
                           : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
     *rule = sampi_tree_rule(&g->tree, "", 0);
     return sampi_tree_define(&g->tree, *rule, body);

@@ -397,6 +397,10 @@ extern "C" {
 #include "schema/objects.h"
 #include "schema/arrays.h"
 #include "schema/whole.h"
+#include "tags/head.h"
+#include "tags/words.h"
+#include "tags/inside.h"
+#include "tags/formats.h"
 #include "grammar/grammars.h"
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 

@@ -1,13 +1,15 @@
 /* ---- 7. grammars (SAMPLING_GRAMMAR) ---------------------------------------------------------------------------
-   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, or a regular
-   expression. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions tell its mask, and
-   what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
+   Samplers that allow only the tokens with which the text can still match a grammar: GBNF, a JSON schema, a regular
+   expression, or a structural tag. A text becomes a samp_grammar; samp_init_grammar makes a sampler of it; functions
+   tell its mask, and what is forced. An index of the vocabulary makes masks fast, and many samplers may share one. */
 
 /* What a grammar is written in. */
 typedef enum samp_grammar_kind {
     SAMP_GRAMMAR_GBNF = 0,        /* llama.cpp's */
     SAMP_GRAMMAR_JSON_SCHEMA = 1, /* a JSON schema, of which the text must be an instance */
-    SAMP_GRAMMAR_REGEX = 2        /* a regular expression, which the whole text must match */
+    SAMP_GRAMMAR_REGEX = 2,       /* a regular expression, which the whole text must match */
+    SAMP_GRAMMAR_STRUCTURAL_TAG =
+        3 /* calls of tools in free text, as XGrammar's and vLLM's structural tags say them */
 } samp_grammar_kind;
 
 typedef samp_text_error samp_grammar_error;
@@ -30,9 +32,19 @@ typedef struct samp_grammar samp_grammar;
               listed may come twice; the last one counts, as JSON.parse, Python, Go and jq have it. So where a member
               must break what others keep (not, oneOf, if), a later one of the same name would undo it: by a checksum
               of three bits, one whose name might be the same must break it too.
+              Structural tags are JSON: {"type":"structural_tag","format":...}, as XGrammar has them and vLLM's
+              response_format takes them; or the older {"structures":[{"begin","schema","end"} ...],"triggers":[...]}.
+              Formats: const_string, json_schema, regex, grammar (GBNF), any_text, sequence, or, optional, plus, star,
+              repeat, tag, triggered_tags, tags_with_separator, dispatch, token, exclude_token, any_tokens,
+              token_triggered_tags. Text is free up to the first trigger in it; from there on one of the tags must come
+              that begin with it; then text is free again. at_least_one: it begins with a tag; stop_after_first: it ends
+              with one. Free text within a tag is without the texts that end it. Strings are compared as bytes, within
+              tokens too; a token without bytes comes only by a token format. Refused: token_dispatch, more than one
+              token to exclude, max_tokens of any_text, styles of json_schema but json, members that are not known.
      root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
               order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
-              (one behind each comma and colon; NULL: any space, but none around the whole)
+              (one behind each comma and colon; NULL: any space, but none around the whole); of a structural tag,
+              the same for all schemas in it, where any_order does not say otherwise
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep, or another kind
               or word; SAMP_E_NULL; SAMP_E_NOMEM.

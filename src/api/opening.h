@@ -97,8 +97,8 @@
        >>kv                                                            sequences and their key-value cache
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
        >>json                                                          reading texts; JSON
-       >>grammar  >>schema                                             what a text may be, and which tokens continue it;
-                                                                       JSON schemas as grammars
+       >>grammar  >>schema  >>tags                                     what a text may be, and which tokens continue it;
+                                                                       JSON schemas, structural tags as grammars
        >>peers                                                         requests to other programs, as settings
        >>shards                                                        a vocabulary in pieces, on many machines
        >>drafts                                                        more ways to test a draft

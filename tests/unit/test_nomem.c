@@ -642,6 +642,12 @@ static int llama_of(world *w)
 
 static const char a_regex[] = "^(?:a{2,5}|[^b-y\\d]{3}\\w*)?(x|yy)+?z$";
 
+static const char a_tag[] =
+    "{\"format\":{\"type\":\"triggered_tags\",\"triggers\":[\"<\"],\"tags\":[{\"begin\":\"<a>\",\"end\":\">\","
+    "\"content\":{\"type\":\"sequence\",\"elements\":[{\"type\":\"json_schema\",\"json_schema\":{\"type\":\"array\"}}"
+    ","
+    "{\"type\":\"grammar\",\"grammar\":\"root ::= r r\\nr ::= "
+    "[a-c]\"},{\"type\":\"regex\",\"pattern\":\"x{3}\"}]}}]}}";
 static const char a_schema[] =
     "{\"type\": \"object\", \"properties\": {\"name\": {\"type\": \"string\", \"pattern\": \"^[a-z]+\\\\d$\"},"
     " \"n\": {\"type\": \"integer\", \"minimum\": 3, \"maximum\": 1207, \"multipleOf\": 5},"
@@ -892,6 +898,7 @@ typedef enum promise {
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_GBNF, JSON_GBNF, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_REGEX, a_regex, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, a_schema, NULL)) \
+    X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_STRUCTURAL_TAG, a_tag, NULL)) \
     X(samp_grammar_init, nothing, MAKES, read_grammar(w, SAMP_GRAMMAR_JSON_SCHEMA, another_schema, "ordered")) \
     X(samp_vocab_init, nothing, MAKES, listed_vocabulary(w)) \
     X(samp_vocab_index_init, nothing, MAKES, index_of(w)) \

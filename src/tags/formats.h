@@ -1,0 +1,399 @@
+/* ---- structural tags: formats ----
+   Each format by its type, and the formats in it. What is free text ends where the tag around it ends. */
+
+static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end);
+
+/* The format in a member. */
+static SAMPI_COLD sampi_node sampi_tags_content(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const int32_t content = sampi_tags_need(g, node, "content", SAMPI_JSON_OBJECT);
+    return content < 0 ? g->x.status : sampi_tags_format(g, content, end);
+}
+
+/* The formats of a list, one behind the other or one of them. */
+static SAMPI_COLD sampi_node sampi_tags_elements(sampi_tags *g, int32_t node, sampi_tags_end end, bool sequence)
+{
+    const int32_t list = sampi_tags_need(g, node, "elements", SAMPI_JSON_ARRAY);
+    sampi_node all = sequence ? SAMPI_EMPTY : SAMPI_NEVER;
+    if (list < 0) return g->x.status;
+    if (sampi_doc(&g->x, list)->n == 0) return sampi_tags_wrong(g, list, "expected a format");
+    for (int32_t i = sampi_doc(&g->x, list)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const sampi_node one = sampi_tags_format(g, i, end);
+        all = sampi_tags_made(g, i,
+                              sequence ? sampi_tree_seq(g->x.tree, all, one) : sampi_tree_alt(g->x.tree, all, one));
+    }
+    return all;
+}
+
+/* A token format: its token; -1: an error. */
+static SAMPI_COLD int32_t sampi_tags_token_of(sampi_tags *g, int32_t node)
+{
+    const int32_t type = sampi_tags_need(g, node, "type", SAMPI_JSON_STRING),
+                  token = sampi_tags_member(g, node, "token");
+    size_t n;
+    if (type < 0) return -1;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    if (n != 5 || memcmp(text, "token", 5)) sampi_malformed(&g->x, type, "expected token");
+    if (token < 0) sampi_malformed(&g->x, node, "expected a token, token");
+    sampi_tags_only(g, node, "type;token");
+    return g->x.status ? -1 : token;
+}
+
+/* A tag under way: its parts. */
+typedef struct sampi_tags_tag {
+    int32_t begin;          /* a string or a token, in the document */
+    sampi_node all, behind; /* the whole; and what is behind its beginning */
+} sampi_tags_tag;
+
+/* {"begin":...,"content":...,"end":...}, or with `schema` the older form {"begin":...,"schema":...,"end":...}. */
+static SAMPI_COLD sampi_tags_tag sampi_tags_read_tag(sampi_tags *g, int32_t node, bool old)
+{
+    sampi_tags_tag tag = { -1, SAMPI_NEVER, SAMPI_NEVER };
+    sampi_tags_end inner = { SAMPI_NEVER, -1 };
+    sampi_tree *t = g->x.tree;
+    if (!sampi_tags_is(g, node, SAMPI_JSON_OBJECT)) {
+        sampi_malformed(&g->x, node, "expected a tag");
+        return tag;
+    }
+    int32_t begin = sampi_tags_member(g, node, "begin"), end = sampi_tags_member(g, node, "end");
+    sampi_tags_only(g, node, old ? "begin;schema;end" : "type;begin;content;end");
+    if (begin < 0 || end < 0) sampi_malformed(&g->x, node, begin < 0 ? "expected begin" : "expected end");
+    if (g->x.status) return tag;
+    const bool by_token = !old && sampi_tags_is(g, end, SAMPI_JSON_OBJECT);
+    sampi_node last, first, content;
+    if (by_token) {
+        inner.token = sampi_tags_token_of(g, end);
+        last = g->x.status ? g->x.status : sampi_tags_token(g, inner.token, false);
+    } else {
+        last = inner.words = sampi_tags_words(g, end, true);
+        if (last == SAMPI_NEVER) sampi_malformed(&g->x, end, "expected a text");
+        if (last > 0 && sampi_at(t, last)->known & SAMPI_KNOWN_EMPTY)
+            inner.words = SAMPI_NEVER; /* it may end anywhere */
+    }
+    if (!old && sampi_tags_is(g, begin, SAMPI_JSON_OBJECT))
+        begin = sampi_tags_token_of(g, begin);
+    else if (!sampi_tags_is(g, begin, SAMPI_JSON_STRING))
+        sampi_malformed(&g->x, begin, "expected a text");
+    if (g->x.status) return tag;
+    const bool string = sampi_doc(&g->x, begin)->parent == node;
+    first = string ? sampi_tags_text(g, begin) : sampi_tags_token(g, begin, false);
+    const int32_t schema = old ? sampi_tags_member(g, node, "schema") : -1;
+    if (old && schema < 0) sampi_malformed(&g->x, node, "expected schema");
+    content = g->x.status ? g->x.status
+              : old       ? sampi_tags_schema(g, schema, g->in_order)
+                          : sampi_tags_content(g, node, inner);
+    tag.begin = begin;
+    tag.behind = sampi_tags_made(g, node, sampi_tree_seq(t, content, last));
+    tag.all = sampi_tags_made(g, node, sampi_tree_seq(t, first, tag.behind));
+    return tag;
+}
+
+/* What is dispatched: `bodies`, each with the free text before it; `whole`, without; and the free text behind the last.
+   at_least_one: it begins with one of them; stop_after_first: it ends with the first. */
+static SAMPI_COLD sampi_node sampi_tags_dispatched(sampi_tags *g, int32_t node, sampi_node bodies, sampi_node whole,
+                                                   sampi_node behind, bool at_least_one, bool stop_after_first)
+{
+    sampi_tree *t = g->x.tree;
+    if (stop_after_first) return sampi_tags_made(g, node, at_least_one ? whole : sampi_tree_alt(t, behind, bodies));
+    const sampi_node all = sampi_tree_seq(t, sampi_tree_repeat(t, bodies, 0, -1), behind);
+    return sampi_tags_made(g, node, at_least_one ? sampi_tree_seq(t, whole, all) : all);
+}
+
+/* The trigger that a tag's beginning begins with; -1, and an error: there is none, or several are. */
+static SAMPI_COLD int32_t sampi_tags_trigger_of(sampi_tags *g, int32_t triggers, int32_t begin)
+{
+    size_t n, length;
+    int32_t found = -1;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, begin)->text, &n);
+    for (int32_t i = sampi_doc(&g->x, triggers)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        const char *trigger = sampi_doc_text(&g->x, sampi_doc(&g->x, i)->text, &length);
+        if (length > n || memcmp(trigger, text, length)) continue;
+        if (found >= 0) sampi_malformed(&g->x, begin, "expected only one trigger that it begins with");
+        found = i;
+    }
+    if (found < 0) sampi_malformed(&g->x, begin, "expected one of the triggers at its beginning");
+    return g->x.status ? -1 : found;
+}
+
+/* triggered_tags; or, with `old`, the older form of the whole. */
+static SAMPI_COLD sampi_node sampi_tags_triggered(sampi_tags *g, int32_t node, sampi_tags_end end, bool old)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t triggers = sampi_tags_need(g, node, "triggers", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_need(g, node, old ? "structures" : "tags", SAMPI_JSON_ARRAY);
+    sampi_node words = triggers < 0 ? g->x.status : sampi_tags_words(g, triggers, false);
+    sampi_node excluded = old ? (sampi_node)SAMPI_NEVER : sampi_tags_excluded(g, node, end), bodies = SAMPI_NEVER,
+               whole = SAMPI_NEVER;
+    if (words == SAMPI_NEVER) sampi_malformed(&g->x, triggers, "expected a text");
+    if (tags >= 0 && sampi_doc(&g->x, tags)->n == 0) sampi_malformed(&g->x, tags, "expected a tag");
+    const bool at_least_one = !old && sampi_tags_flag(g, node, "at_least_one");
+    const bool stop = !old && sampi_tags_flag(g, node, "stop_after_first");
+    for (int32_t i = g->x.status ? -1 : sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status;
+         i = sampi_doc(&g->x, i)->next) {
+        const sampi_tags_tag tag = sampi_tags_read_tag(g, i, old);
+        if (!g->x.status && !sampi_tags_is(g, tag.begin, SAMPI_JSON_STRING))
+            sampi_refuse(&g->x, tag.begin, "a token behind free text");
+        const int32_t trigger = g->x.status ? -1 : sampi_tags_trigger_of(g, triggers, tag.begin);
+        if (trigger < 0) break;
+        size_t n, length;
+        const char *begin = sampi_doc_text(&g->x, sampi_doc(&g->x, tag.begin)->text, &n);
+        sampi_doc_text(&g->x, sampi_doc(&g->x, trigger)->text, &length);
+        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, trigger), words, excluded);
+        const sampi_node rest = sampi_tree_seq(t, sampi_tree_text(t, begin + length, n - length), tag.behind);
+        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, rest)));
+        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+    }
+    if (g->x.status) return g->x.status;
+    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    return sampi_tags_dispatched(g, node, bodies, whole, behind, at_least_one, stop);
+}
+
+/* token_triggered_tags, by one token. */
+static SAMPI_COLD sampi_node sampi_tags_by_token(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t triggers = sampi_tags_need(g, node, "trigger_tokens", SAMPI_JSON_ARRAY);
+    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    sampi_node whole = SAMPI_NEVER;
+    if (g->x.status) return g->x.status;
+    const int32_t trigger = sampi_doc(&g->x, triggers)->first;
+    if (sampi_doc(&g->x, triggers)->n != 1) return sampi_tags_refuse(g, triggers, "other than one token");
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    sampi_tags_one_excluded(g, node, "exclude_tokens", end, trigger);
+    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const sampi_tags_tag tag = sampi_tags_read_tag(g, i, false);
+        if (!g->x.status && (sampi_doc(&g->x, tag.begin)->parent == i || !sampi_tags_same(g, tag.begin, trigger)))
+            sampi_malformed(&g->x, tag.begin, "expected the trigger's token");
+        whole = sampi_tags_made(g, i, sampi_tree_alt(t, whole, tag.all));
+    }
+    const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
+               stop = sampi_tags_flag(g, node, "stop_after_first");
+    const sampi_node free = sampi_tree_repeat(t, sampi_tags_token(g, trigger, true), 0, -1);
+    return sampi_tags_dispatched(g, node, sampi_tree_seq(t, free, whole), whole, free, at_least_one, stop);
+}
+
+/* dispatch: pairs of a text and the format behind it. */
+static SAMPI_COLD sampi_node sampi_tags_dispatch(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t rules = sampi_tags_need(g, node, "rules", SAMPI_JSON_ARRAY),
+                  loop = sampi_tags_member(g, node, "loop");
+    sampi_node words = SAMPI_NEVER, bodies = SAMPI_NEVER;
+    const sampi_node excluded = sampi_tags_excluded(g, node, end);
+    if (g->x.status) return g->x.status;
+    if (sampi_doc(&g->x, rules)->n == 0) return sampi_tags_wrong(g, rules, "expected a text and a format");
+    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        const int32_t first = sampi_doc(&g->x, i)->n == 2 ? sampi_doc(&g->x, i)->first : -1;
+        if (!sampi_tags_is(g, i, SAMPI_JSON_ARRAY) || first < 0)
+            return sampi_tags_wrong(g, i, "expected a text and a format");
+        words = sampi_tree_alt(t, words,
+                               sampi_tags_is(g, first, SAMPI_JSON_STRING)
+                                   ? sampi_tags_words(g, first, false)
+                                   : sampi_tags_wrong(g, first, "expected a text"));
+    }
+    for (int32_t i = sampi_doc(&g->x, rules)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next) {
+        const int32_t first = sampi_doc(&g->x, i)->first;
+        const sampi_node up_to = sampi_tags_up_to(g, sampi_tags_text(g, first), words, excluded);
+        const sampi_node behind = sampi_tags_format(g, sampi_doc(&g->x, first)->next, end);
+        bodies = sampi_tags_made(g, i, sampi_tree_alt(t, bodies, sampi_tree_seq(t, up_to, behind)));
+    }
+    const bool stop = loop >= 0 && !sampi_tags_flag(g, node, "loop");
+    const sampi_node behind = sampi_tags_free(g, sampi_tree_alt(t, words, excluded), -1);
+    return sampi_tags_dispatched(g, node, bodies, SAMPI_NEVER, behind, false, stop);
+}
+
+/* tags_with_separator */
+static SAMPI_COLD sampi_node sampi_tags_separated(sampi_tags *g, int32_t node)
+{
+    sampi_tree *t = g->x.tree;
+    const int32_t tags = sampi_tags_need(g, node, "tags", SAMPI_JSON_ARRAY);
+    const int32_t separator = sampi_tags_need(g, node, "separator", SAMPI_JSON_STRING);
+    const bool at_least_one = sampi_tags_flag(g, node, "at_least_one"),
+               stop = sampi_tags_flag(g, node, "stop_after_first");
+    sampi_node one = SAMPI_NEVER;
+    if (g->x.status) return g->x.status;
+    if (sampi_doc(&g->x, tags)->n == 0) return sampi_tags_wrong(g, tags, "expected a tag");
+    for (int32_t i = sampi_doc(&g->x, tags)->first; i >= 0 && !g->x.status; i = sampi_doc(&g->x, i)->next)
+        one = sampi_tags_made(g, i, sampi_tree_alt(t, one, sampi_tags_read_tag(g, i, false).all));
+    if (g->x.status) return g->x.status;
+    sampi_node all = sampi_tree_seq(t, sampi_tags_text(g, separator), one);
+    all = stop ? one : sampi_tree_seq(t, one, sampi_tree_repeat(t, all, 0, -1));
+    return sampi_tags_made(g, node, at_least_one ? all : sampi_tree_alt(t, all, SAMPI_EMPTY));
+}
+
+/* json_schema, of JSON itself. */
+static SAMPI_COLD sampi_node sampi_tags_json(sampi_tags *g, int32_t node)
+{
+    const int32_t schema = sampi_tags_member(g, node, "json_schema"), style = sampi_tags_member(g, node, "style");
+    const int32_t order = sampi_tags_member(g, node, "any_order"),
+                  space = sampi_tags_member(g, node, "max_whitespace_cnt");
+    size_t n = 0;
+    if (schema < 0) return sampi_tags_wrong(g, node, "expected json_schema");
+    if (style >= 0 && !sampi_tags_is(g, style, SAMPI_JSON_STRING))
+        return sampi_tags_wrong(g, style, "expected a text");
+    const char *text = style < 0 ? "json" : sampi_doc_text(&g->x, sampi_doc(&g->x, style)->text, &n);
+    if (style >= 0 && (n != 4 || memcmp(text, "json", 4)))
+        return sampi_tags_refuse(g, style, "a style other than json");
+    if (space >= 0 && !sampi_tags_is(g, space, SAMPI_JSON_NULL))
+        return sampi_tags_refuse(g, space, "a bound of white space");
+    const bool any = sampi_tags_flag(g, node, "any_order");
+    return g->x.status ? g->x.status : sampi_tags_schema(g, schema, order < 0 ? g->in_order : !any);
+}
+
+/* any_tokens, exclude_token */
+static SAMPI_COLD sampi_node sampi_tags_tokens(sampi_tags *g, int32_t node, sampi_tags_end end, bool many)
+{
+    const int32_t most = many ? sampi_tags_count(g, node, "max_tokens") : 1;
+    const int32_t token = sampi_tags_one_excluded(g, node, "exclude_tokens", end, -1);
+    const sampi_node one = token < 0 ? g->x.status : sampi_tags_token(g, token, true);
+    return sampi_tags_made(g, node, many ? sampi_tree_repeat(g->x.tree, one, 0, most) : one);
+}
+
+/* optional, plus, star, repeat */
+static SAMPI_COLD sampi_node sampi_tags_repeated(sampi_tags *g, int32_t node, sampi_tags_end end, int32_t least,
+                                                 int32_t most)
+{
+    const sampi_node one = sampi_tags_content(g, node, end);
+    if (most >= 0 && least > most) return sampi_tags_wrong(g, node, "expected max to be at least min");
+    return sampi_tags_made(g, node, sampi_tree_repeat(g->x.tree, one, least, most));
+}
+
+/* The types of formats, and their members. */
+/* clang-format off */
+#define SAMPI_TAGS_FORMATS(X) \
+    X(CONST_STRING, "const_string", "value") X(ANY_TEXT, "any_text", "excludes;max_chars;max_tokens") \
+    X(JSON_SCHEMA, "json_schema", "json_schema;style;any_order;max_whitespace_cnt") \
+    X(GRAMMAR, "grammar", "grammar") X(REGEX, "regex", "pattern") \
+    X(SEQUENCE, "sequence", "elements") X(OR, "or", "elements") X(OPTIONAL, "optional", "content") \
+    X(PLUS, "plus", "content") X(STAR, "star", "content") X(REPEAT, "repeat", "min;max;content") \
+    X(TAG, "tag", "begin;content;end") \
+    X(TRIGGERED, "triggered_tags", "triggers;tags;at_least_one;stop_after_first;excludes") \
+    X(SEPARATED, "tags_with_separator", "tags;separator;at_least_one;stop_after_first") \
+    X(DISPATCH, "dispatch", "rules;loop;excludes") X(TOKEN, "token", "token") \
+    X(EXCLUDE_TOKEN, "exclude_token", "exclude_tokens") X(ANY_TOKENS, "any_tokens", "exclude_tokens;max_tokens") \
+    X(BY_TOKEN, "token_triggered_tags", "trigger_tokens;tags;exclude_tokens;at_least_one;stop_after_first")
+/* clang-format on */
+typedef enum sampi_tags_type {
+#define SAMPI_TAGS_TYPE(type, name, members) SAMPI_TAGS_##type,
+    SAMPI_TAGS_FORMATS(SAMPI_TAGS_TYPE)
+#undef SAMPI_TAGS_TYPE
+        SAMPI_TAGS_NONE
+} sampi_tags_type;
+
+/* The type of a format; NONE, and an error: none that is known, or it has members that such a one has not. */
+static SAMPI_COLD sampi_tags_type sampi_tags_type_of(sampi_tags *g, int32_t node)
+{
+    static const char *const known[][2] = {
+#define SAMPI_TAGS_NAMES(type, name, members) { name, "type;" members },
+        SAMPI_TAGS_FORMATS(SAMPI_TAGS_NAMES)
+#undef SAMPI_TAGS_NAMES
+    };
+    const bool object = sampi_tags_is(g, node, SAMPI_JSON_OBJECT);
+    if (!object) sampi_malformed(&g->x, node, "expected a format");
+    const int32_t type = object ? sampi_tags_need(g, node, "type", SAMPI_JSON_STRING) : -1;
+    size_t n, i = 0;
+    if (type < 0) return SAMPI_TAGS_NONE;
+    const char *name = sampi_doc_text(&g->x, sampi_doc(&g->x, type)->text, &n);
+    while (i < SAMPI_TAGS_NONE && !(strlen(known[i][0]) == n && memcmp(known[i][0], name, n) == 0)) i++;
+    if (i < SAMPI_TAGS_NONE)
+        sampi_tags_only(g, node, known[i][1]);
+    else
+        sampi_refuse(&g->x, type, "this type of format");
+    return g->x.status ? SAMPI_TAGS_NONE : (sampi_tags_type)i;
+}
+
+/* The texts of a format; `end`: how the tag around it ends. */
+static SAMPI_COLD sampi_node sampi_tags_format(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const sampi_tags_type type = g->x.status ? SAMPI_TAGS_NONE : sampi_tags_type_of(g, node);
+    int32_t member;
+    switch (type) {
+        case SAMPI_TAGS_CONST_STRING:
+            member = sampi_tags_need(g, node, "value", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_text(g, member);
+        case SAMPI_TAGS_JSON_SCHEMA: return sampi_tags_json(g, node);
+        case SAMPI_TAGS_ANY_TEXT: {
+            member = sampi_tags_member(g, node, "max_tokens");
+            if (member >= 0 && !sampi_tags_is(g, member, SAMPI_JSON_NULL))
+                return sampi_tags_refuse(g, member, "a number of tokens");
+            const int32_t most = sampi_tags_count(g, node, "max_chars");
+            return sampi_tags_made(g, node, sampi_tags_free(g, sampi_tags_excluded(g, node, end), most));
+        }
+        case SAMPI_TAGS_GRAMMAR:
+            member = sampi_tags_need(g, node, "grammar", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_string(g, member, false);
+        case SAMPI_TAGS_REGEX:
+            member = sampi_tags_need(g, node, "pattern", SAMPI_JSON_STRING);
+            return member < 0 ? g->x.status : sampi_tags_string(g, member, true);
+        case SAMPI_TAGS_SEQUENCE: return sampi_tags_elements(g, node, end, true);
+        case SAMPI_TAGS_OR: return sampi_tags_elements(g, node, end, false);
+        case SAMPI_TAGS_OPTIONAL: return sampi_tags_repeated(g, node, end, 0, 1);
+        case SAMPI_TAGS_PLUS: return sampi_tags_repeated(g, node, end, 1, -1);
+        case SAMPI_TAGS_STAR: return sampi_tags_repeated(g, node, end, 0, -1);
+        case SAMPI_TAGS_REPEAT: {
+            const int32_t least = sampi_tags_need(g, node, "min", SAMPI_JSON_NUMBER);
+            const int32_t most = sampi_tags_need(g, node, "max", SAMPI_JSON_NUMBER);
+            if (g->x.status) return g->x.status;
+            return sampi_tags_repeated(g, node, end, sampi_tags_whole(g, least, 0), sampi_tags_whole(g, most, -1));
+        }
+        case SAMPI_TAGS_TAG: return sampi_tags_read_tag(g, node, false).all;
+        case SAMPI_TAGS_TRIGGERED: return sampi_tags_triggered(g, node, end, false);
+        case SAMPI_TAGS_SEPARATED: return sampi_tags_separated(g, node);
+        case SAMPI_TAGS_DISPATCH: return sampi_tags_dispatch(g, node, end);
+        case SAMPI_TAGS_TOKEN:
+            member = sampi_tags_member(g, node, "token");
+            return member < 0 ? sampi_tags_wrong(g, node, "expected a token, token")
+                              : sampi_tags_token(g, member, false);
+        case SAMPI_TAGS_EXCLUDE_TOKEN: return sampi_tags_tokens(g, node, end, false);
+        case SAMPI_TAGS_ANY_TOKENS: return sampi_tags_tokens(g, node, end, true);
+        case SAMPI_TAGS_BY_TOKEN: return sampi_tags_by_token(g, node, end);
+        default: return g->x.status;
+    }
+}
+
+/* The texts of a structural tag, in its form {"type":"structural_tag","format":...} or the older one with "structures"
+   and "triggers", into the tree; `options` as samp_grammar_init's root. A status, and *error, if it is none. */
+static SAMPI_COLD sampi_node sampi_tags_tree(sampi_tree *tree, const char *text, const char *options,
+                                             samp_text_error *error)
+{
+    static const uint32_t zero[1][2] = { { 0, 0 } };
+    const sampi_tags_end none = { SAMPI_NEVER, -1 };
+    sampi_tags g;
+    memset(&g, 0, sizeof g);
+    memset(error, 0, sizeof *error);
+    g.x.tree = tree;
+    g.x.status = sampi_json_read(&g.x.doc, text, strlen(text), error);
+    if (!g.x.status) g.x.status = sampi_schema_options(&g.x, options);
+    if (g.x.status) {
+        sampi_json_free(&g.x.doc);
+        return g.x.status;
+    }
+    g.in_order = g.x.in_order;
+    if (options && sampi_tags_among(options, ' ', "compact", 7)) g.space = 1;
+    if (options && sampi_tags_among(options, ' ', "spaced", 6)) g.space = 2;
+    g.any = sampi_tree_repeat(tree, sampi_tree_class(tree, zero, 1, true), 0, -1);
+    g.bytes = sampi_tree_repeat(tree, sampi_tree_byte(tree, 0, 255), 0, -1);
+    const sampi_node made[] = { g.any, g.bytes, g.x.comma, g.x.colon };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_tags_made(&g, 0, made[i]);
+    sampi_node all = g.x.status;
+    const int32_t type = sampi_tags_member(&g, 0, "type");
+    size_t n = 0;
+    const char *name = sampi_tags_is(&g, type, SAMPI_JSON_STRING)
+                           ? sampi_doc_text(&g.x, sampi_doc(&g.x, type)->text, &n)
+                           : "";
+    if (!sampi_tags_is(&g, 0, SAMPI_JSON_OBJECT)) {
+        all = sampi_tags_wrong(&g, 0, "expected an object");
+    } else if (type >= 0 && (n != 14 || memcmp(name, "structural_tag", 14))) {
+        all = sampi_tags_wrong(&g, type, "expected structural_tag");
+    } else if (sampi_tags_member(&g, 0, "structures") >= 0) {
+        sampi_tags_only(&g, 0, "type;structures;triggers");
+        all = g.x.status ? g.x.status : sampi_tags_triggered(&g, 0, none, true);
+    } else {
+        sampi_tags_only(&g, 0, "type;format");
+        const int32_t format = g.x.status ? -1 : sampi_tags_need(&g, 0, "format", SAMPI_JSON_OBJECT);
+        all = format < 0 ? g.x.status : sampi_tags_format(&g, format, none);
+    }
+    if (g.x.status) all = g.x.status;
+    sampi_json_free(&g.x.doc);
+    return all;
+}

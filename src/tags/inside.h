@@ -1,0 +1,139 @@
+/* ---- structural tags: other texts inside ----
+   A JSON schema stands in the document as it is, a grammar and a regular expression as strings. Each is read by its own
+   reader as a text of its own; the place of a mistake is told as one of the document. */
+
+/* Where the source has byte `at` of a string, whose escapes may stand for several. */
+static SAMPI_COLD size_t sampi_tags_source(const sampi_json *doc, int32_t string, size_t at)
+{
+    const char *from = doc->source + doc->nodes[string].at + 1, *p = from;
+    for (size_t n = 0; n < at && *p != '"';) {
+        if (*p != '\\') {
+            p++, n++;
+        } else if (p[1] != 'u') {
+            p += 2, n++;
+        } else {
+            const int high = sampi_hex_digit(p[2]) << 4 | sampi_hex_digit(p[3]);
+            const bool pair = high >= 0xd8 && high < 0xdc; /* which is followed by its other half */
+            n += pair ? 4 : high >= 8 ? 3 : high > 0 || sampi_hex_digit(p[4]) >= 8 ? 2 : 1;
+            p += pair ? 12 : 6;
+        }
+    }
+    return (size_t)(p - doc->source);
+}
+
+/* What a reader has found wrong in a text that begins at `node`, whose bytes [n] are at `text`: the error of the
+   document. Schemas tell a pointer, which goes on with that of the node. */
+static SAMPI_COLD sampi_node sampi_tags_inner(sampi_tags *g, int32_t node, const char *text, size_t n,
+                                              const samp_text_error *inner)
+{
+    const sampi_json *doc = &g->x.doc;
+    char message[sizeof inner->message];
+    const bool schema = inner->message[0] == '/' || inner->message[0] == ':';
+    size_t offset = 0, line = 1, column = 1;
+    if (g->x.status) return g->x.status;
+    for (; offset < n && (line < inner->line || column < inner->column); offset++) {
+        const bool ends = text[offset] == '\n' || (text[offset] == '\r' && text[offset + 1] != '\n');
+        line += ends;
+        column = ends ? 1 : column + 1;
+    }
+    sampi_schema_pointer(&g->x, node, message, sizeof message);
+    size_t used = strlen(message), length = strlen(inner->message);
+    if (used + 2 + length + 1 > sizeof message) used = 0;
+    if (used && !schema) memcpy(message + used, ": ", 2);
+    if (used && !schema) used += 2;
+    memcpy(message + used, inner->message, length + 1);
+    g->x.status = inner->status;
+    const bool string = doc->nodes[node].kind == SAMPI_JSON_STRING;
+    offset = string ? sampi_tags_source(doc, node, offset) : doc->nodes[node].at + offset;
+    return sampi_json_fail(doc, offset, inner->status, message);
+}
+
+/* How many bytes of the source a value has. */
+static SAMPI_COLD size_t sampi_tags_extent(const sampi_json *doc, int32_t node)
+{
+    const char *from = doc->source + doc->nodes[node].at, *p = from;
+    int32_t depth = 0;
+    do {
+        if (*p == '"')
+            for (p++; *p != '"'; p++) p += *p == '\\';
+        depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+        p++;
+    } while (depth > 0);
+    if (doc->nodes[node].kind < SAMPI_JSON_STRING) p += strcspn(p, ",]} \t\r\n");
+    return (size_t)(p - from);
+}
+
+/* A copy of a text with a 0 behind it; NULL and an error: no memory. */
+static SAMPI_COLD char *sampi_tags_copy(sampi_tags *g, int32_t node, const char *text, size_t n)
+{
+    char *copy = g->x.status ? NULL : (char *)SAMP_MALLOC(n + 1);
+    if (!copy) {
+        sampi_tags_made(g, node, SAMP_E_NOMEM);
+        return NULL;
+    }
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    return copy;
+}
+
+/* {"type":"json_schema","json_schema":...}: with any_order members come in any order or in the schema's, else as the
+   grammar's words say. */
+static SAMPI_COLD sampi_node sampi_tags_schema(sampi_tags *g, int32_t schema, bool in_order)
+{
+    static const char *const options[2][3] = { { "", "compact", "spaced" },
+                                               { "ordered", "ordered compact", "ordered spaced" } };
+    samp_text_error inner;
+    if (g->x.status) return g->x.status;
+    const size_t n = sampi_tags_extent(&g->x.doc, schema);
+    char *text = sampi_tags_copy(g, schema, g->x.doc.source + sampi_doc(&g->x, schema)->at, n);
+    if (!text) return g->x.status;
+    sampi_node node = sampi_schema_tree(g->x.tree, text, options[in_order][g->space], &inner);
+    if (node < 0) node = sampi_tags_inner(g, schema, text, n, &inner);
+    SAMP_FREE(text);
+    return node;
+}
+
+/* A GBNF grammar, with rules of its own: their names are forgotten behind it. */
+static SAMPI_COLD sampi_node sampi_tags_gbnf(sampi_tags *g, int32_t string, char *text, size_t n)
+{
+    samp_text_error inner;
+    sampi_reader r;
+    sampi_tree *t = g->x.tree;
+    int32_t rule = 0;
+    const int32_t first = t->rules.n;
+    memset(&inner, 0, sizeof inner);
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.error = &inner;
+    r.text = r.at = text;
+    r.end = text + n;
+    int status = sampi_gbnf_read(&r, "root", &rule);
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    for (int32_t i = first; i < t->rules.n; i++) sampi_at(t, sampi_rule_at(t, i)->name)->c = 0;
+    return status ? sampi_tags_inner(g, string, text, n, &inner)
+                  : sampi_tags_made(g, string, sampi_tree_ref(t, rule));
+}
+
+/* {"type":"grammar","grammar":...}, {"type":"regex","pattern":...} */
+static SAMPI_COLD sampi_node sampi_tags_string(sampi_tags *g, int32_t string, bool regex)
+{
+    samp_text_error inner;
+    size_t n = 0;
+    if (g->x.status) return g->x.status;
+    const char *bytes = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    char *text = sampi_tags_copy(g, string, bytes, n);
+    if (!text) return g->x.status;
+    sampi_node node;
+    if (strlen(text) < n) {
+        node = sampi_tags_wrong(g, string, "expected a text without byte 0");
+    } else if (regex) {
+        memset(&inner, 0, sizeof inner);
+        node = sampi_tree_regex(g->x.tree, text, n, false, sampi_tree_class, &inner);
+        if (node < 0) node = sampi_tags_inner(g, string, text, n, &inner);
+    } else {
+        node = sampi_tags_gbnf(g, string, text, n);
+    }
+    SAMP_FREE(text);
+    return node;
+}

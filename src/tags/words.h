@@ -1,0 +1,106 @@
+/* ---- structural tags: strings, tokens and free text ---- */
+
+static SAMPI_COLD sampi_node sampi_tags_text(sampi_tags *g, int32_t string)
+{
+    size_t n;
+    const char *text = sampi_doc_text(&g->x, sampi_doc(&g->x, string)->text, &n);
+    return sampi_tags_made(g, string, sampi_tree_text(g->x.tree, text, n));
+}
+
+/* One of a list of strings, or a string by itself; of no string never. `empty`: may one be empty? */
+static SAMPI_COLD sampi_node sampi_tags_words(sampi_tags *g, int32_t list, bool empty)
+{
+    const bool alone = sampi_tags_is(g, list, SAMPI_JSON_STRING);
+    sampi_node words = SAMPI_NEVER;
+    if (!alone && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
+        return sampi_tags_wrong(g, list, "expected a list of texts");
+    for (int32_t i = alone ? list : sampi_doc(&g->x, list)->first; i >= 0;
+         i = alone ? -1 : sampi_doc(&g->x, i)->next) {
+        if (!sampi_tags_is(g, i, SAMPI_JSON_STRING)) return sampi_tags_wrong(g, i, "expected a text");
+        const sampi_node text = sampi_tags_text(g, i);
+        if (text == SAMPI_EMPTY && !empty) return sampi_tags_wrong(g, i, "expected a text that is not empty");
+        words = sampi_tree_alt(g->x.tree, words, text);
+    }
+    return sampi_tags_made(g, list, words);
+}
+
+/* The strings that free text must not have: those of the member `excludes`, and those that end the tag around it. */
+static SAMPI_COLD sampi_node sampi_tags_excluded(sampi_tags *g, int32_t node, sampi_tags_end end)
+{
+    const int32_t excludes = sampi_tags_member(g, node, "excludes");
+    sampi_node words = excludes < 0 ? (sampi_node)SAMPI_NEVER : sampi_tags_words(g, excludes, false);
+    return sampi_tree_alt(g->x.tree, words, end.words);
+}
+
+/* Bytes in which one of the words is: anywhere, or with `before` not only at their end. */
+static SAMPI_COLD sampi_node sampi_tags_within(sampi_tags *g, sampi_node words, bool before)
+{
+    sampi_tree *t = g->x.tree;
+    sampi_node behind = g->bytes;
+    if (before) behind = sampi_tree_seq(t, sampi_tree_byte(t, 0, 255), behind);
+    return words == SAMPI_NEVER ? words : sampi_tree_seq(t, g->bytes, sampi_tree_seq(t, words, behind));
+}
+
+/* The texts of a that are none of b. */
+static SAMPI_COLD sampi_node sampi_tags_but(sampi_tags *g, sampi_node a, sampi_node b)
+{
+    const sampi_node not_b = b <= SAMPI_NEVER ? b : sampi_tree_node(g->x.tree, SAMPI_NODE_NOT, b, 0, 0);
+    return not_b == SAMPI_NEVER ? a : sampi_tree_and(g->x.tree, a, not_b);
+}
+
+/* Free text that has none of the words, of at most so many characters (-1: any number). */
+static SAMPI_COLD sampi_node sampi_tags_free(sampi_tags *g, sampi_node words, int32_t most)
+{
+    static const uint32_t zero[1][2] = { { 0, 0 } };
+    sampi_tree *t = g->x.tree;
+    const sampi_node any = most < 0 ? g->any : sampi_tree_repeat(t, sampi_tree_class(t, zero, 1, true), 0, most);
+    return sampi_tags_but(g, any, sampi_tags_within(g, words, false));
+}
+
+/* Free text that ends with a trigger, and has none of `triggers` before its last byte, nor any excluded word. */
+static SAMPI_COLD sampi_node sampi_tags_up_to(sampi_tags *g, sampi_node trigger, sampi_node triggers,
+                                              sampi_node excluded)
+{
+    sampi_tree *t = g->x.tree;
+    const sampi_node before = sampi_tags_within(g, triggers, true), out = sampi_tags_within(g, excluded, false);
+    return sampi_tags_but(g, sampi_tree_seq(t, g->any, trigger), sampi_tree_alt(t, before, out));
+}
+
+/* A token by its number or its text, or with `negated` any other one. */
+static SAMPI_COLD sampi_node sampi_tags_token(sampi_tags *g, int32_t value, bool negated)
+{
+    sampi_tree *t = g->x.tree;
+    if (sampi_tags_is(g, value, SAMPI_JSON_STRING)) {
+        const sampi_node text = sampi_tags_text(g, value);
+        if (text <= SAMPI_EMPTY) return text < 0 ? text : sampi_tags_wrong(g, value, "expected a token's text");
+        return sampi_tags_made(g, value, sampi_tree_node(t, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+    }
+    if (!sampi_tags_is(g, value, SAMPI_JSON_NUMBER))
+        return sampi_tags_wrong(g, value, "expected a token: a number or a text");
+    return sampi_tags_made(g, value, sampi_tree_token(t, sampi_tags_whole(g, value, 0), negated));
+}
+
+/* Are two tokens of the document the same? */
+static SAMPI_COLD bool sampi_tags_same(const sampi_tags *g, int32_t a, int32_t b)
+{
+    return sampi_doc(&g->x, a)->kind == sampi_doc(&g->x, b)->kind &&
+           sampi_doc(&g->x, a)->text == sampi_doc(&g->x, b)->text;
+}
+
+/* The one token that a format excludes: that of its list, the end of its tag, or `other` (-1: none). It can be but one,
+   for what is negated is one token. */
+static SAMPI_COLD int32_t sampi_tags_one_excluded(sampi_tags *g, int32_t node, const char *name, sampi_tags_end end,
+                                                  int32_t other)
+{
+    const int32_t list = sampi_tags_member(g, node, name);
+    int32_t one = other >= 0 ? other : end.token;
+    if (other >= 0 && end.token >= 0 && !sampi_tags_same(g, other, end.token))
+        return sampi_tags_refuse(g, node, "more than one token to exclude");
+    if (list >= 0 && !sampi_tags_is(g, list, SAMPI_JSON_ARRAY))
+        return sampi_tags_wrong(g, list, "expected a list of tokens");
+    for (int32_t i = list < 0 ? -1 : sampi_doc(&g->x, list)->first; i >= 0; i = sampi_doc(&g->x, i)->next) {
+        if (one >= 0 && !sampi_tags_same(g, one, i)) return sampi_tags_refuse(g, i, "more than one token to exclude");
+        one = i;
+    }
+    return one >= 0 ? one : sampi_tags_refuse(g, node, "no token to exclude");
+}

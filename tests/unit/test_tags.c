@@ -1,0 +1,405 @@
+/* test_tags.c - structural tags: what each format takes, against texts and against GBNF that says the same; what is wrong
+   with one, by its place. */
+#define SAMPLING_GRAMMAR
+#include "sampling.h"
+
+#include "tests/support/test.h"
+
+/* All bytes, and tokens that triggers, tags and their ends begin or end within. */
+static const char *const words[] = { "<f",     "<f=", "a<",       "<<",     "f=b>",       "</",       "</t",
+                                     "t>x",    " <",  "\xc3\xa9", "><",     "<f=a>\"x\"", "</t></t>", "b<f=a",
+                                     "\"yy\"", "ab",  "aab",      "<tool>", "x</t><" };
+enum { N_WORDS = sizeof words / sizeof *words, EOG = 256 + N_WORDS, TOOL, N_VOCAB, N_MASK = (N_VOCAB + 31) / 32 };
+
+static const char *piece(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char byte[256];
+    (void)vocab;
+    *n = 0;
+    if (token == EOG) return "";
+    if (token == TOOL) return NULL;
+    if (token >= 256) {
+        *n = strlen(words[token - 256]);
+        return words[token - 256];
+    }
+    *n = 1;
+    byte[token] = (char)token;
+    return &byte[token];
+}
+
+static const samp_token eog_tokens[] = { EOG };
+static samp_vocab vocabulary = { N_VOCAB, piece, NULL, NULL, eog_tokens, 1, EOG, -1 };
+static samp_vocab_index *vocab_index;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return !(vocab_index = samp_vocab_index_init(&vocabulary, NULL));
+}
+static int tear_down(void **state)
+{
+    (void)state;
+    samp_vocab_index_free(vocab_index);
+    return 0;
+}
+
+static bool bit(const uint32_t *bits, samp_token token) { return bits[token / 32] >> token % 32 & 1; }
+
+static samp_grammar *read_tags(const char *text, const char *options)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, options, &error);
+    if (!g)
+        test_fail(__FILE__, __LINE__, "%s\n%d at %zu:%zu: %s", text, error.status, error.line, error.column,
+                  error.message);
+    return g;
+}
+
+/* -1: a byte of the text is refused; else is it complete? */
+static int fares(const samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    int result = 0;
+    for (; *text && result == 0; text++) result = samp_accept(s, (uint8_t)*text);
+    result = result ? -1 : samp_grammar_is_complete(s);
+    samp_free(s);
+    return result;
+}
+
+#define FORMAT(text) "{\"type\":\"structural_tag\",\"format\":" text "}"
+#define X_OR_YY      "{\"type\":\"json_schema\",\"json_schema\":{\"enum\":[\"x\",\"yy\"]}}"
+#define A            "{\"type\":\"const_string\",\"value\":\"a\"}"
+#define TAG_A        "{\"begin\":\"<f=a>\",\"content\":" X_OR_YY ",\"end\":\"</t>\"}"
+#define TAG_B        "{\"type\":\"tag\",\"begin\":\"<f=b>\",\"content\":" A ",\"end\":[\"</t>\",\"!\"]}"
+#define TRIGGERED(flags) \
+    FORMAT("{\"type\":\"triggered_tags\",\"triggers\":[\"<f=\"],\"tags\":[" TAG_A "," TAG_B "]" flags "}")
+#define SEPARATED(flags) \
+    FORMAT("{\"type\":\"tags_with_separator\",\"separator\":\", \",\"tags\":[" TAG_A "," TAG_B "]" flags "}")
+#define OLD \
+    "{\"structures\":[{\"begin\":\"<f=a>\",\"schema\":{\"enum\":[\"x\",\"yy\"]},\"end\":\"</" \
+    "t>\"},{\"begin\":\"<f=b>\"," \
+    "\"schema\":{\"const\":\"a\"},\"end\":\"!\"}],\"triggers\":[\"<f=\"]}"
+#define THINK "{\"type\":\"tag\",\"begin\":\"<t>\",\"content\":{\"type\":\"any_text\"},\"end\":\"</t>\"}"
+
+/* What is taken, what is only a beginning, and what is refused. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tags, *good[5], *begun[4], *bad[5];
+    } cases[] = {
+        { OLD,
+          { "", "any <text> <f", "<f=a>\"x\"</t>", "1 <f=b>\"a\"! 2 <f=a>\"yy\"</t> 3" },
+          { "<f=", "<f=a>\"x\"", "<<f=" },
+          { "<f=c", "<f=a>\"a", "<f=a>\"x\"!" } },
+        { TRIGGERED(""),
+          { "", "hi <f", "<f=a>\"x\"</t>", "1<f=b>a!<f=b>a</t>2" },
+          { "<f=", "hi <f=a>" },
+          { "<f=c", "<f=a> " } },
+        { TRIGGERED(",\"at_least_one\":true"),
+          { "<f=b>a! and <f=b>a</t> on" },
+          { "", "<f" },
+          { "hi", " <f=b>a!", "<<" } },
+        { TRIGGERED(",\"stop_after_first\":true"),
+          { "", "hi", "hi <f=b>a!" },
+          { "<f=" },
+          { "hi <f=b>a!!", "<f=b>a!<" } },
+        { TRIGGERED(",\"stop_after_first\":true,\"at_least_one\":true"),
+          { "<f=b>a!" },
+          { "<" },
+          { "hi", "<f=b>a!!" } },
+        { TRIGGERED(",\"excludes\":[\"no\",\"xf\"]"),
+          { "n", "x <f=b>a!" },
+          { "n<f=" },
+          { "no", "n<f=b>a!no", "xf" } },
+        { SEPARATED(""), { "", "<f=b>a!", "<f=b>a!, <f=a>\"x\"</t>" }, { "<f=b>a!," }, { " ", "<f=b>a! " } },
+        { SEPARATED(",\"at_least_one\":true"), { "<f=b>a!", "<f=b>a!, <f=b>a!" }, { "" }, { "," } },
+        { SEPARATED(",\"stop_after_first\":true"), { "", "<f=b>a!" }, { "<" }, { "<f=b>a!," } },
+        { SEPARATED(",\"stop_after_first\":true,\"at_least_one\":true"), { "<f=b>a!" }, { "" }, { "<f=b>a!," } },
+        { FORMAT("{\"type\":\"sequence\",\"elements\":[" THINK "," A "]}"),
+          { "<t></t>a", "<t>x < </ </t </t>a" },
+          { "<t>a", "<t></t>" },
+          { "a", "<t></t></t>" } },
+        { FORMAT("{\"type\":\"or\",\"elements\":[" A
+                 ",{\"type\":\"regex\",\"pattern\":\"[b-d]{2}\"},{\"type\":\"grammar\","
+                 "\"grammar\":\"root ::= x \\\"!\\\"\\nx ::= \\\"no\\\"\"},{\"type\":\"grammar\",\"grammar\":\"root "
+                 "::= x\\n"
+                 "x ::= \\\"yes\\\"\"}]}"),
+          { "a", "bd", "no!", "yes" },
+          { "b", "no" },
+          { "yes!", "bb2" } },
+        { FORMAT("{\"type\":\"optional\",\"content\":" A "}"), { "", "a" }, { NULL }, { "aa" } },
+        { FORMAT("{\"type\":\"plus\",\"content\":" A "}"), { "a", "aaa" }, { "" }, { "b" } },
+        { FORMAT("{\"type\":\"star\",\"content\":" A "}"), { "", "aaa" }, { NULL }, { "b" } },
+        { FORMAT("{\"type\":\"repeat\",\"min\":2,\"max\":3,\"content\":" A "}"),
+          { "aa", "aaa" },
+          { "a" },
+          { "aaaa" } },
+        { FORMAT("{\"type\":\"repeat\",\"min\":2,\"max\":-1,\"content\":" A "}"),
+          { "aa", "aaaaaa" },
+          { "a" },
+          { "b" } },
+        { FORMAT("{\"type\":\"any_text\",\"max_chars\":2}"),
+          { "", "a", "\xc3\xa9\xc3\xa9" },
+          { "a\xc3" },
+          { "abc" } },
+        { FORMAT("{\"type\":\"any_text\",\"excludes\":[\"ab\",\"b\"]}"), { "", "aac" }, { "\xc3" }, { "ab", "cb" } },
+        { FORMAT("{\"type\":\"dispatch\",\"rules\":[[\"<\"," A "],[\"ab\"," A "]]}"),
+          { "", "x<a<aaba", "a" },
+          { "<", "ab" },
+          { "<b", "abb" } },
+        { FORMAT("{\"type\":\"dispatch\",\"loop\":false,\"rules\":[[\"<\"," A "]]}"),
+          { "", "x<a" },
+          { "<" },
+          { "<a<", "<b" } },
+        /* a tag within a tag's free text: the outer one's end is no text of it */
+        { FORMAT("{\"type\":\"tag\",\"begin\":\"[\",\"end\":\"]\",\"content\":{\"type\":\"triggered_tags\","
+                 "\"triggers\":[\"<f=\"],"
+                 "\"tags\":[" TAG_B "]}}"),
+          { "[]", "[x <f=b>a! y]" },
+          { "[", "[<f=b>a!" },
+          { "]", "[]]", "[<f=]" } },
+        { FORMAT("{\"type\":\"json_schema\",\"style\":\"json\",\"json_schema\":true}"),
+          { "1", "[]" },
+          { "" },
+          { "x" } },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g = read_tags(cases[i].tags, NULL);
+        for (int kind = 0; kind < 3; kind++) {
+            const char *const *text = kind == 0 ? cases[i].good : kind == 1 ? cases[i].begun : cases[i].bad;
+            const int want = kind == 0 ? 1 : kind == 1 ? 0 : -1;
+            for (int k = 0; k < (kind == 1 ? 4 : 5) && text[k]; k++)
+                if (fares(g, text[k]) != want)
+                    test_fail(__FILE__, __LINE__, "%s\n\"%s\" is %d, not %d", cases[i].tags, text[k],
+                              fares(g, text[k]), want);
+        }
+        samp_grammar_free(g);
+    }
+}
+
+/* A schema's words go for all schemas inside, and any_order counts before "ordered". */
+static void test_options(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "{\"type\":\"json_schema\",\"json_schema\":{\"properties\":{\"a\":{\"const\":1},\"b\":{\"const\":2}},"
+        "\"type\":\"object\",\"required\":[\"a\",\"b\"],\"additionalProperties\":false}%s}";
+    static const struct {
+        const char *options, *order;
+        int in_order, other, spaced;
+    } cases[] = { { NULL, "", 1, 1, 1 },
+                  { "ordered", "", 1, -1, 1 },
+                  { "ordered compact", "", 1, -1, -1 },
+                  { "ordered compact", ",\"any_order\":true", 1, 1, -1 },
+                  { NULL, ",\"any_order\":false", 1, -1, 1 },
+                  { "ordered spaced", "", -1, -1, 1 } };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        char format[512], text[600];
+        snprintf(format, sizeof format, json, cases[i].order);
+        snprintf(text, sizeof text, FORMAT("%s"), format);
+        samp_grammar *g = read_tags(text, cases[i].options);
+        assert_num(fares(g, "{\"a\":1,\"b\":2}"), cases[i].in_order);
+        assert_num(fares(g, "{\"b\":2,\"a\":1}"), cases[i].other);
+        assert_num(fares(g, "{\"a\": 1, \"b\": 2}"), cases[i].spaced);
+        samp_grammar_free(g);
+    }
+}
+
+#define TAG_OF_GBNF "t ::= \"a>\" (\"\\\"x\\\"\" | \"\\\"yy\\\"\") \"</t>\" | \"b>a\" (\"</t>\" | \"!\")\n"
+
+/* The same as automata in GBNF, a rule for each state of a search: the same masks along random walks. */
+static void test_same_as_gbnf(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tags, *gbnf;
+    } cases[] = {
+        { TRIGGERED(""), TAG_OF_GBNF "root ::= [^<] root | \"<\" one | \"\"\n"
+                                     "one ::= \"<\" one | \"f\" two | [^<f] root | \"\"\n"
+                                     "two ::= \"<\" one | \"=\" t root | [^<=] root | \"\"\n" },
+        { TRIGGERED(",\"stop_after_first\":true"), TAG_OF_GBNF "root ::= [^<] root | \"<\" one | \"\"\n"
+                                                               "one ::= \"<\" one | \"f\" two | [^<f] root | \"\"\n"
+                                                               "two ::= \"<\" one | \"=\" t | [^<=] root | \"\"\n" },
+        { TRIGGERED(",\"at_least_one\":true"),
+          TAG_OF_GBNF "root ::= \"<f=\" t free\nfree ::= [^<] free | \"<\" one | \"\"\n"
+                      "one ::= \"<\" one | \"f\" two | [^<f] free | \"\"\n"
+                      "two ::= \"<\" one | \"=\" t free | [^<=] free | \"\"\n" },
+        { TRIGGERED(",\"excludes\":[\"<a\"]"), TAG_OF_GBNF "root ::= [^<] root | \"<\" one | \"\"\n"
+                                                           "one ::= \"<\" one | \"f\" two | [^<fa] root | \"\"\n"
+                                                           "two ::= \"<\" one | \"=\" t root | [^<=] root | \"\"\n" },
+        { SEPARATED(""), TAG_OF_GBNF "root ::= (\"<f=\" t (\", <f=\" t)*)?\n" },
+        { FORMAT(THINK),
+          "root ::= \"<t>\" zero\nend ::= \"</t>\"\nzero ::= [^<] zero | \"<\" one | end\n"
+          "one ::= \"<\" one | \"/\" two | [^</] zero | end\n"
+          "two ::= \"<\" one | \"t\" three | [^<t] zero | end\nthree ::= \"<\" one | [^<>] zero | end\n" },
+        /* triggers that overlap themselves and each other */
+        { FORMAT("{\"type\":\"dispatch\",\"rules\":[[\"aab\",{\"type\":\"const_string\",\"value\":\"<f\"}],[\"<<\"," A
+                 "]]}"),
+          "root ::= [^a<] root | \"a\" a | \"<\" l | \"\"\na ::= \"a\" aa | \"<\" l | [^a<] root | \"\"\n"
+          "aa ::= \"a\" aa | \"b<f\" root | \"<\" l | [^ab<] root | \"\"\nl ::= \"a\" a | \"<a\" root | [^a<] root | "
+          "\"\"\n" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g[2] = { read_tags(cases[i].tags, NULL),
+                               samp_grammar_init(SAMP_GRAMMAR_GBNF, cases[i].gbnf, NULL, NULL) };
+        assert_non_null(g[1]);
+        samp_sampler *s[2] = { samp_init_grammar(vocab_index, g[0]), samp_init_grammar(vocab_index, g[1]) };
+        source rng = source_stream(40 + i);
+        for (int step = 0; step < 1500; step++) {
+            static const char likely[] = "<f=ab>\"xy/t!, ";
+            uint32_t bits[2][N_MASK];
+            for (int k = 0; k < 2; k++) assert_ok(samp_grammar_mask(s[k], bits[k]));
+            if (memcmp(bits[0], bits[1], sizeof *bits))
+                for (samp_token token = 0; token < N_VOCAB; token++)
+                    if (bit(bits[0], token) != bit(bits[1], token))
+                        test_fail(__FILE__, __LINE__, "%s\nstep %d: token %d is %d in the mask", cases[i].tags, step,
+                                  token, bit(bits[0], token));
+            assert_num(samp_grammar_is_complete(s[0]), samp_grammar_is_complete(s[1]));
+            samp_token token = (samp_token)below(&rng, N_VOCAB);
+            if (below(&rng, 4))
+                token = below(&rng, 2) ? likely[below(&rng, sizeof likely - 1)]
+                                       : (samp_token)(256 + below(&rng, N_WORDS));
+            for (int n = 0; n < N_VOCAB && !bit(bits[0], token); n++) token = (token + 1) % N_VOCAB;
+            for (int k = 0; k < 2; k++) assert_ok(samp_accept(s[k], token));
+            if (token == EOG || step % 40 == 39)
+                for (int k = 0; k < 2; k++) samp_reset(s[k]);
+        }
+        for (int k = 0; k < 2; k++) samp_free(s[k]), samp_grammar_free(g[k]);
+    }
+}
+
+/* Tokens by their number or text, whatever their bytes are: as delimiters, as triggers, as what ends any tokens. */
+static void test_tokens(void **state)
+{
+    (void)state;
+#define TOKEN(token) "{\"type\":\"token\",\"token\":" token "}"
+    static const struct {
+        const char *tags, *gbnf;
+    } cases[] = {
+        { FORMAT("{\"type\":\"tag\",\"begin\":" TOKEN("276") ",\"content\":{\"type\":\"any_tokens\"},\"end\":" TOKEN(
+              "\"<tool>\"") "}"),
+          "root ::= <[276]> !<tool>* <tool>" },
+        { FORMAT("{\"type\":\"tag\",\"begin\":\"a\",\"content\":{\"type\":\"any_tokens\",\"max_tokens\":2},"
+                 "\"end\":" TOKEN("276") "}"),
+          "root ::= \"a\" !<[276]>{0,2} <[276]>" },
+        { FORMAT("{\"type\":\"sequence\",\"elements\":[" TOKEN(
+              "97") ",{\"type\":\"exclude_token\",\"exclude_tokens\":[98]}]}"),
+          "root ::= <[97]> !<[98]>" },
+        { FORMAT("{\"type\":\"token_triggered_tags\",\"trigger_tokens\":[276],\"tags\":[{\"begin\":" TOKEN(
+              "276") ",\"content\":" A ",\"end\":\"b\"}]}"),
+          "root ::= (!<[276]>* <[276]> \"ab\")* !<[276]>*" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g[2] = { read_tags(cases[i].tags, NULL),
+                               samp_grammar_init(SAMP_GRAMMAR_GBNF, cases[i].gbnf, NULL, NULL) };
+        samp_sampler *s[2] = { samp_init_grammar(vocab_index, g[0]), samp_init_grammar(vocab_index, g[1]) };
+        source rng = source_stream(60 + i);
+        for (int step = 0; step < 300; step++) {
+            uint32_t bits[2][N_MASK];
+            for (int k = 0; k < 2; k++) assert_ok(samp_grammar_mask(s[k], bits[k]));
+            assert_memory_equal(bits[0], bits[1], sizeof *bits);
+            samp_token token = below(&rng, 3) ? 97 + (samp_token)below(&rng, 2) : TOOL;
+            for (int n = 0; n < N_VOCAB && !bit(bits[0], token); n++) token = (token + 1) % N_VOCAB;
+            for (int k = 0; k < 2; k++) assert_ok(samp_accept(s[k], token));
+            if (token == EOG || step % 10 == 9)
+                for (int k = 0; k < 2; k++) samp_reset(s[k]);
+        }
+        for (int k = 0; k < 2; k++) samp_free(s[k]), samp_grammar_free(g[k]);
+    }
+}
+
+/* What is wrong, or not taken, by its place. */
+static void test_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int status;
+        size_t line, column;
+        const char *says;
+    } cases[] = {
+        { "{\"type\":\"structural_tag\"}", SAMP_E_FORMAT, 1, 1, ": expected an object, format" },
+        { "[]", SAMP_E_FORMAT, 1, 1, ": expected an object" },
+        { "{\"format\":1}", SAMP_E_FORMAT, 1, 11, "/format: expected an object" },
+        { "{\"type\":\"json_schema\",\"format\":{}}", SAMP_E_FORMAT, 1, 9, "/type: expected structural_tag" },
+        { "{\n \"format\": {\"type\": \"qwen_xml_parameter\"}}", SAMP_E_UNSUPPORTED, 2, 21,
+          "/format/type: this type of format" },
+        { "{\"structures\":[],\"triggers\":[\"a\"]}", SAMP_E_FORMAT, 1, 15, "/structures: expected a tag" },
+        { "{\"structures\":[{\"begin\":\"b\",\"schema\":{},\"end\":\"c\"}],\"triggers\":[\"a\"]}", SAMP_E_FORMAT, 1,
+          25, "/structures/0/begin: expected one of the triggers at its beginning" },
+        { "{\"structures\":[{\"begin\":\"aa\",\"schema\":{},\"end\":\"c\"}],\"triggers\":[\"a\",\"aa\"]}",
+          SAMP_E_FORMAT, 1, 25, "/structures/0/begin: expected only one trigger that it begins with" },
+        { "{\"structures\":[{\"begin\":\"a\",\"schema\":{},\"end\":\"c\"}],\"triggers\":[\"\"]}", SAMP_E_FORMAT, 1,
+          65, "/triggers/0: expected a text that is not empty" },
+        { "{\"structures\":[{\"begin\":\"a\",\"schema\":{},\"end\":\"c\",\"x\":1}],\"triggers\":[\"a\"]}",
+          SAMP_E_UNSUPPORTED, 1, 55, "/structures/0/x: this format has no such member here" },
+        { "{\"structures\":[{\"begin\":\"a\",\"end\":\"c\",\"schema\":\n "
+          "{\"properties\":{\"p\":{\"$dynamicRef\":\"#x\"}}}}],"
+          "\"triggers\":[\"a\"]}",
+          SAMP_E_UNSUPPORTED, 2, 36, "/structures/0/schema/properties/p/$dynamicRef: " },
+        { FORMAT("{\"type\":\"json_schema\",\"json_schema\":{},\"style\":\"glm_xml\"}"), SAMP_E_UNSUPPORTED, 1, 82,
+          "/format/style: a style other than json" },
+        { FORMAT("{\"type\":\"any_text\",\"max_tokens\":3}"), SAMP_E_UNSUPPORTED, 1, 67,
+          "/format/max_tokens: a number of tokens" },
+        { FORMAT("{\"type\":\"any_tokens\"}"), SAMP_E_UNSUPPORTED, 1, 35, "/format: no token to exclude" },
+        { FORMAT("{\"type\":\"any_tokens\",\"exclude_tokens\":[1,2]}"), SAMP_E_UNSUPPORTED, 1, 76,
+          "/format/exclude_tokens/1: more than one token to exclude" },
+        { FORMAT("{\"type\":\"regex\",\"pattern\":\"\\u00e9\\n[\"}"), SAMP_E_FORMAT, 1, 71,
+          "/format/pattern: expected ]" },
+        { FORMAT("{\"type\":\"grammar\",\"grammar\":\"root ::= x\\ny ::= \\\"\\ud83d\\ude00\\\"\\n\"}"),
+          SAMP_E_FORMAT, 1, 73, "/format/grammar: expected a name that has a rule" },
+        { FORMAT("{\"type\":\"repeat\",\"min\":3,\"max\":2,\"content\":" A "}"), SAMP_E_FORMAT, 1, 35,
+          "/format: expected max to be at least min" },
+        { FORMAT("{\"type\":\"repeat\",\"min\":-1,\"max\":2,\"content\":" A "}"), SAMP_E_FORMAT, 1, 58,
+          "/format/min: expected a whole number" },
+        { FORMAT("{\"type\":\"tag\",\"begin\":\"a\",\"content\":" A "}"), SAMP_E_FORMAT, 1, 35,
+          "/format: expected end" },
+        { FORMAT("{\"type\":\"regex\",\"pattern\":\"a\\u0000\"}"), SAMP_E_FORMAT, 1, 61,
+          "/format/pattern: expected a text without byte 0" },
+        { FORMAT("{\"type\":\"or\",\"elements\":[]}"), SAMP_E_FORMAT, 1, 59, "/format/elements: expected a format" },
+        { "{\"format\":", SAMP_E_FORMAT, 1, 11, "expected a value" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar_error error;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, cases[i].text, NULL, &error);
+        if (g || error.status != cases[i].status || error.line != cases[i].line || error.column != cases[i].column ||
+            strncmp(error.message, cases[i].says, strlen(cases[i].says)))
+            test_fail(__FILE__, __LINE__, "%s\n%d at %zu:%zu: %s", cases[i].text, error.status, error.line,
+                      error.column, error.message);
+    }
+    samp_grammar_error error;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, FORMAT(A), "loose", &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, NULL, NULL, &error));
+    assert_status(error.status, SAMP_E_NULL);
+}
+
+/* Formats one in the other: as deep as JSON may be, no more. */
+static void test_deep(void **state)
+{
+    (void)state;
+    for (int depth = 1; depth < 200; depth += 13) {
+        static char text[1 << 14];
+        samp_grammar_error error;
+        size_t n = (size_t)snprintf(text, sizeof text, "{\"format\":");
+        for (int i = 0; i < depth; i++)
+            n += (size_t)snprintf(text + n, sizeof text - n,
+                                  "{\"type\":\"tag\",\"begin\":\"<\",\"end\":\">\",\"content\":");
+        n += (size_t)snprintf(text + n, sizeof text - n, A);
+        for (int i = 0; i <= depth; i++) n += (size_t)snprintf(text + n, sizeof text - n, "}");
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_STRUCTURAL_TAG, text, NULL, &error);
+        if (!g) assert_status(error.status, SAMP_E_RANGE);
+        if (depth < 100) assert_non_null(g);
+        samp_grammar_free(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),  cmocka_unit_test(test_options), cmocka_unit_test(test_same_as_gbnf),
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_errors),  cmocka_unit_test(test_deep),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
