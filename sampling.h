@@ -123,6 +123,7 @@
                                    settings: samp_settings_from
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
        SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
+       SAMPLING_WATERMARK *        samp_init_watermark: texts that a key tells; samp_watermark_detect
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row
@@ -185,81 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8214 samplers/drafted.h              19356 grammar/derivatives.h
-     267 api/config.h                     8239 samplers/greedy.h               19933 grammar/vocabulary.h
-     298 api/types.h                      8280 samplers/choose.h               20401 grammar/triggers.h
-     548 api/missing.h                    8343 samplers/ratio.h                20726 grammar/matcher.h
-     562 api/sample.h                     8410 samplers/draw.h                 20903 grammar/states.h
-     651 api/chains.h                     8495 samplers/dist.h                 21058 grammar/items.h
-     903 api/samplers.h                   8525 samplers/gumbel.h               21184 grammar/masks.h
-    1165 api/gumbel.h                     8592 samplers/mirostat.h             21379 grammar/runs.h
-    1188 api/operator.h                   8840 samplers/adaptive_p.h           21552 grammar/entries.h
-    1238 api/kv.h                         8994 samplers/custom.h               21923 grammar/accepting.h
-    1419 api/llama_cpp.h                  9054 config/describe.h               22259 grammar/waiting.h
-    1461 api/text_error.h                 9235 config/from_params.h            22385 grammar/history.h
-    1478 api/grammar.h                    9300 config/orders.h                 22511 grammar/room.h
-    1673 api/shards.h                     9531 config/numbers.h                22812 grammar/sampler.h
-    1771 api/peers.h                      9669 config/set.h                    23021 grammar/forced.h
-    1840 api/drafts.h                     9823 config/tell.h                   23189 grammar/hooks.h
-    1939 api/constraints.h                9954 config/settings.h               23313 schema/head.h
-    2223 api/parts.h                     10066 life/rollback.h                 23487 schema/errors.h
-    2261 base/switches.h                 10322 life/chain.h                    23600 schema/collections.h
-    2515 base/random.h                   10602 life/members.h                  23634 schema/references.h
-    2538 base/mt19937.h                  10717 life/update.h                   23906 schema/strings.h
-    2612 base/exact.h                    10914 life/copy.h                     23968 schema/numbers.h
-    2824 base/bits128.h                  11082 rows/row.h                      24241 schema/sets.h
-    2903 base/elements.h                 11388 rows/reserve.h                  24439 schema/formats.h
-    3032 kernels/llama_cpp/contract.h    11458 rows/pieces.h                   24636 schema/scalars.h
-    3080 kernels/contract.h              11573 rows/thresholds.h               24935 schema/goals.h
-    3200 kernels/scalar.h                11679 rows/compact.h                  25156 schema/alternatives.h
-    3386 kernels/llama_cpp/scalar.h      11861 rows/sums.h                     25634 schema/objects.h
-    3407 kernels/sets.h                  12009 rows/changes.h                  26147 schema/arrays.h
-    3456 kernels/vectors.h               12090 rows/cuts.h                     26401 schema/whole.h
-    3574 kernels/avx512.h                12521 rows/typical.h                  26574 tags/head.h
-    3658 kernels/avx2.h                  12833 rows/tail_free.h                26697 tags/words.h
-    3720 kernels/sse2.h                  12906 rows/selecting.h                26805 tags/inside.h
-    3737 kernels/neon.h                  13037 rows/mirostat.h                 26946 tags/formats.h
-    3759 kernels/wasm.h                  13118 rows/plan.h                     27347 grammar/grammars.h
-    3775 kernels/generic.h               13166 rows/logprobs.h                 27410 peers/tables.h
-    3795 kernels/shared.h                13252 rows/step.h                     27717 peers/values.h
-    3919 kernels/passes.h                13269 rows/llama_cpp/sums.h           28129 peers/llama_server.h
-    4492 kernels/llama_cpp/passes.h      13583 rows/llama_cpp/samplers.h       28198 peers/fields.h
-    4576 kernels/check.h                 14048 rows/llama_cpp/step.h           28359 peers/requests.h
-    4600 kernels/dispatch.h              14078 run/apply.h                     28483 shards/head.h
-    4800 core/array.h                    14160 run/writing.h                   28632 shards/bytes.h
-    5130 core/table.h                    14284 run/arrays.h                    28730 shards/merging.h
-    5310 core/windows.h                  14386 run/arrays_llama_cpp.h          29020 shards/row.h
-    5402 constraints/record.h            14584 run/walk.h                      29179 shards/answers.h
-    5458 rows/work.h                     14688 run/finish.h                    29736 shards/logprobs.h
-    5484 life/past.h                     14728 run/draw_llama_cpp.h            29882 shards/told.h
-    5544 core/record.h                   14802 run/draw.h                      30036 shards/steps.h
-    5659 core/fields.h                   14877 run/sample.h                    30246 shards/prefix.h
-    5746 core/owners.h                   14993 run/verify.h                    30796 shards/cuts.h
-    5818 core/mt19937.h                  15083 run/batch.h                     31008 shards/draws.h
-    5875 core/no_mt19937.h               15235 life/state.h                    31164 shards/way.h
-    5908 core/making.h                   15411 operator/weights.h              31278 shards/memory.h
-    6041 core/streams.h                  15499 operator/search.h               31362 shards/batch.h
-    6079 life/state_fields.h             15638 operator/run.h                  31770 drafts/head.h
-    6179 samplers/llama_cpp.h            15807 kv/cells.h                      31818 drafts/block.h
-    6267 samplers/logit_bias.h           15844 kv/making.h                     32008 drafts/tree.h
-    6368 samplers/patch.h                16070 kv/slot.h                       32142 drafts/relaxed.h
-    6418 samplers/penalties.h            16209 kv/sequences.h                  32225 constraints/automaton.h
-    6568 samplers/dry.h                  16344 kv/data.h                       32315 constraints/making.h
-    7025 samplers/cut.h                  16468 kv/update.h                     32531 constraints/sampler.h
-    7048 samplers/top_n_sigma.h          16594 kv/state.h                      32624 constraints/constructors.h
-    7149 samplers/top_k.h                16806 llama_cpp/functions.h           32989 constraints/looking.h
-    7205 samplers/tail_free.h            16876 llama_cpp/object.h              33056 constraints/thinking.h
-    7328 samplers/typical.h              16930 llama_cpp/vocabulary.h          33307 constraints/schedule.h
-    7402 samplers/top_p.h                17007 text/reading.h                  33397 constraints/accepting.h
-    7444 samplers/min_p.h                17117 text/strings.h                  33518 constraints/drawing.h
-    7485 samplers/by_sums.h              17217 text/values.h                   33705 constraints/told.h
-    7631 samplers/top_h.h                17372 text/documents.h                33770 constraints/kind.h
-    7684 samplers/min_k.h                17448 grammar/head.h                  33828 constraints/top_p_decay.h
-    7740 samplers/xtc.h                  17483 grammar/tree.h                  33912 constraints/accessors.h
-    7822 samplers/infill.h               18285 grammar/finishing.h             34020 core/kinds.h
-    7937 samplers/temperature.h          18582 grammar/reading.h               34063 base/restore.h
-    8100 samplers/smoothing.h            18667 grammar/gbnf.h                  34077 api/license.h
-    8182 samplers/softmax.h              18959 grammar/regex.h
+       2 api/opening.h                    8489 samplers/greedy.h               20074 grammar/reading.h
+     271 api/config.h                     8530 samplers/choose.h               20159 grammar/gbnf.h
+     302 api/types.h                      8593 samplers/ratio.h                20451 grammar/regex.h
+     552 api/missing.h                    8660 samplers/draw.h                 20848 grammar/derivatives.h
+     566 api/sample.h                     8745 samplers/dist.h                 21425 grammar/vocabulary.h
+     655 api/chains.h                     8775 samplers/gumbel.h               21893 grammar/triggers.h
+     907 api/samplers.h                   8842 watermark/function.h            22218 grammar/matcher.h
+    1169 api/gumbel.h                     9016 watermark/text.h                22395 grammar/states.h
+    1192 api/operator.h                   9205 watermark/draw.h                22550 grammar/items.h
+    1242 api/kv.h                         9417 samplers/mirostat.h             22676 grammar/masks.h
+    1423 api/llama_cpp.h                  9665 samplers/adaptive_p.h           22871 grammar/runs.h
+    1465 api/text_error.h                 9819 samplers/custom.h               23044 grammar/entries.h
+    1482 api/grammar.h                    9879 config/describe.h               23415 grammar/accepting.h
+    1677 api/shards.h                    10060 config/from_params.h            23751 grammar/waiting.h
+    1775 api/peers.h                     10125 config/orders.h                 23877 grammar/history.h
+    1844 api/drafts.h                    10356 config/numbers.h                24003 grammar/room.h
+    1943 api/constraints.h               10494 config/set.h                    24304 grammar/sampler.h
+    2228 api/watermark.h                 10648 config/tell.h                   24513 grammar/forced.h
+    2365 api/parts.h                     10779 config/settings.h               24681 grammar/hooks.h
+    2407 base/switches.h                 10891 life/rollback.h                 24805 schema/head.h
+    2661 base/random.h                   11147 life/chain.h                    24979 schema/errors.h
+    2684 base/mt19937.h                  11427 life/members.h                  25092 schema/collections.h
+    2758 base/exact.h                    11542 life/update.h                   25126 schema/references.h
+    2970 base/bits128.h                  11739 life/copy.h                     25398 schema/strings.h
+    3049 base/elements.h                 11907 rows/row.h                      25460 schema/numbers.h
+    3178 kernels/llama_cpp/contract.h    12213 rows/reserve.h                  25733 schema/sets.h
+    3226 kernels/contract.h              12283 rows/pieces.h                   25931 schema/formats.h
+    3352 kernels/scalar.h                12398 rows/thresholds.h               26128 schema/scalars.h
+    3552 kernels/llama_cpp/scalar.h      12504 rows/compact.h                  26427 schema/goals.h
+    3573 kernels/sets.h                  12686 rows/sums.h                     26648 schema/alternatives.h
+    3622 kernels/vectors.h               12834 rows/changes.h                  27126 schema/objects.h
+    3740 kernels/avx512.h                12915 rows/cuts.h                     27639 schema/arrays.h
+    3824 kernels/avx2.h                  13346 rows/typical.h                  27893 schema/whole.h
+    3886 kernels/sse2.h                  13658 rows/tail_free.h                28066 tags/head.h
+    3903 kernels/neon.h                  13731 rows/selecting.h                28189 tags/words.h
+    3925 kernels/wasm.h                  13862 rows/mirostat.h                 28297 tags/inside.h
+    3941 kernels/generic.h               13943 watermark/rows.h                28438 tags/formats.h
+    3961 kernels/shared.h                14047 rows/plan.h                     28839 grammar/grammars.h
+    4085 kernels/passes.h                14095 rows/logprobs.h                 28902 peers/tables.h
+    4709 kernels/llama_cpp/passes.h      14181 rows/step.h                     29209 peers/values.h
+    4793 kernels/check.h                 14198 rows/llama_cpp/sums.h           29621 peers/llama_server.h
+    4817 kernels/dispatch.h              14512 rows/llama_cpp/samplers.h       29690 peers/fields.h
+    5023 core/array.h                    14977 rows/llama_cpp/step.h           29851 peers/requests.h
+    5353 core/table.h                    15007 run/apply.h                     29975 shards/head.h
+    5536 core/windows.h                  15089 run/writing.h                   30124 shards/bytes.h
+    5628 constraints/record.h            15213 run/arrays.h                    30222 shards/merging.h
+    5685 watermark/record.h              15315 run/arrays_llama_cpp.h          30512 shards/row.h
+    5705 rows/work.h                     15513 run/walk.h                      30671 shards/answers.h
+    5731 life/past.h                     15617 run/finish.h                    31228 shards/logprobs.h
+    5791 core/record.h                   15657 run/draw_llama_cpp.h            31374 shards/told.h
+    5909 core/fields.h                   15731 run/draw.h                      31528 shards/steps.h
+    5996 core/owners.h                   15806 run/sample.h                    31738 shards/prefix.h
+    6068 core/mt19937.h                  15922 watermark/making.h              32288 shards/cuts.h
+    6125 core/no_mt19937.h               16151 watermark/tails.h               32500 shards/draws.h
+    6158 core/making.h                   16251 watermark/detect.h              32656 shards/way.h
+    6291 core/streams.h                  16471 run/verify.h                    32770 shards/memory.h
+    6329 life/state_fields.h             16575 run/batch.h                     32854 shards/batch.h
+    6429 samplers/llama_cpp.h            16727 life/state.h                    33262 drafts/head.h
+    6517 samplers/logit_bias.h           16903 operator/weights.h              33322 drafts/block.h
+    6618 samplers/patch.h                16991 operator/search.h               33512 drafts/tree.h
+    6668 samplers/penalties.h            17130 operator/run.h                  33648 drafts/relaxed.h
+    6818 samplers/dry.h                  17299 kv/cells.h                      33731 constraints/automaton.h
+    7275 samplers/cut.h                  17336 kv/making.h                     33821 constraints/making.h
+    7298 samplers/top_n_sigma.h          17562 kv/slot.h                       34037 constraints/sampler.h
+    7399 samplers/top_k.h                17701 kv/sequences.h                  34130 constraints/constructors.h
+    7455 samplers/tail_free.h            17836 kv/data.h                       34495 constraints/looking.h
+    7578 samplers/typical.h              17960 kv/update.h                     34562 constraints/thinking.h
+    7652 samplers/top_p.h                18086 kv/state.h                      34813 constraints/schedule.h
+    7694 samplers/min_p.h                18298 llama_cpp/functions.h           34903 constraints/accepting.h
+    7735 samplers/by_sums.h              18368 llama_cpp/object.h              35024 constraints/drawing.h
+    7881 samplers/top_h.h                18422 llama_cpp/vocabulary.h          35211 constraints/told.h
+    7934 samplers/min_k.h                18499 text/reading.h                  35276 constraints/kind.h
+    7990 samplers/xtc.h                  18609 text/strings.h                  35334 constraints/top_p_decay.h
+    8072 samplers/infill.h               18709 text/values.h                   35418 constraints/accessors.h
+    8187 samplers/temperature.h          18864 text/documents.h                35526 core/kinds.h
+    8350 samplers/smoothing.h            18940 grammar/head.h                  35574 base/restore.h
+    8432 samplers/softmax.h              18975 grammar/tree.h                  35588 api/license.h
+    8464 samplers/drafted.h              19777 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2213,6 +2217,144 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #endif
 #endif /* SAMPLING_CONSTRAINTS */
 
+#ifdef SAMPLING_WATERMARK
+#define SAMPLING_WATERMARK_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_WATERMARK")
+#endif
+#if defined(SAMPLING_WATERMARK_DECLARED) || defined(SAMP_MISSING)
+/* ---- src/api/watermark.h ---- */
+/* ---- 13. watermarks (SAMPLING_WATERMARK) ----------------------------------------------------------------------
+   Samplers whose choice depends on a secret key and the last tokens, so that who has the key can tell their texts from
+   others; and the detectors that tell. Nothing here ever writes a key: not a text, not an error, not a saved state. */
+
+/* Common to all kinds:
+     Context  the context_width tokens before the one to come, of those accepted behind the sampler's first draw: what
+              was accepted before that is the prompt. -1 stands where there is none. samp_reset begins a new text.
+     Repeats  a context that has been there within the last `history` places is drawn without the mark: once marked,
+              it would always give the same token. In O(1) a token.
+     Function "philox4x32-10-v1", vLLM's, of (key, context, token): 32 bits, a word. u of a word: ((word >> 8) + 1) /
+              (2^24 + 1), in double, rounded to float.
+     State    as of any built-in sampler: samp_clone, samp_state_save, samp_rollback, batches. A saved state knows the
+              settings by a fingerprint (of the key by one of SHA-256), and refuses another key.
+     Memory   with the making: 4 bytes for each place of the history, 8 to 16 more for what looks them up; none after
+              that, but for samp_rollback's 20 bytes a token. */
+typedef enum samp_watermark_kind {
+    SAMP_WATERMARK_GUMBEL = 0,       /* the smallest -ln(u) / w wins: selects, with dist's probabilities */
+    SAMP_WATERMARK_GUMBEL_DUAL = 1,  /* the same with one of two keys made of the one: for drafts (samp_verify) */
+    SAMP_WATERMARK_SBW_SELFHASH = 2, /* l += delta for some tokens, before the truncations; marks greedy texts too; */
+    SAMP_WATERMARK_SBW_LEFTHASH = 3, /* lefthash: the same tokens behind the same context, whatever the token */
+    SAMP_WATERMARK_SYNTHID = 4       /* selects behind a tournament of `depth` layers, by the bits of a word */
+} samp_watermark_kind;
+
+/* Where a context that has been there before is looked for. */
+typedef enum samp_watermark_scope {
+    SAMP_WATERMARK_ONCE_IN_TEXT = 0, /* in what has been generated (vLLM's single_turn) */
+    SAMP_WATERMARK_ONCE_IN_ALL = 1,  /* in the prompt too; the first context_width tokens carry no mark (all) */
+    SAMP_WATERMARK_ALWAYS = 2        /* nowhere: every token is marked (none) */
+} samp_watermark_scope;
+
+/* Begin with samp_default_watermark. In brackets: which kinds look at it, if not all. */
+typedef struct samp_watermark {
+    samp_watermark_kind kind;
+    uint64_t key;               /* the secret: 64 random bits. What can be guessed is none */
+    int32_t context_width;      /* 1 .. 64; 4, of lefthash 1 */
+    samp_watermark_scope scope; /* ONCE_IN_TEXT */
+    int32_t history;            /* 1 .. 2^22 places; 8192 */
+    double alpha;               /* [0, 1]: how often key B is drawn with, 0.1 (dual) */
+    int32_t depth;              /* 1 .. 32 layers; 32 (SynthID) */
+    double gamma;               /* (0, 1): the share of green tokens, 0.5 (SBW) */
+    float delta;                /* [0, FLT_MAX]: 2; 0 is off (SBW) */
+    uint64_t seed;              /* of draws without a mark, of SynthID's draw, and of which key (not SBW) */
+} samp_watermark;
+
+/* samp_default_watermark -- a kind with its usual numbers, vLLM's. The key is 0 and wants to be set. Of a kind that
+     there is not, the numbers of GUMBEL with that kind, which samp_init_watermark then refuses. */
+SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
+
+/* samp_watermark_set -- one member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual, sbw_selfhash,
+     sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
+     (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma", "delta".
+     Returns  SAMP_E_NULL, SAMP_E_NAME, SAMP_E_FORMAT: no number, SAMP_E_RANGE: one that its type has not, or no such
+              word; then nothing has changed. Ranges are looked at by samp_init_watermark.   Threads  one a struct. */
+SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
+
+/* samp_init_watermark -- a sampler that marks. All kinds but SBW select, and stand last in a chain, in place of dist.
+     Gumbel   the smallest -ln(u) / w of all tokens, w as dist's weight: the token with the largest l - ln(-ln u). Over
+              all keys the probabilities are dist's. Of equal ones the larger logit wins, then the smaller id.
+     Dual     key A or B, each the first 8 bytes of SHA-256("key_a" or "key_b", then the key's 8), all big-endian: B
+              with probability alpha. samp_verify, _block and _tree by their ratio tests: a token that replaces a
+              draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
+              samp_init_watermark_draft.
+     SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
+              (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the
+              least, as signed, of key h(c) h(id) for the context's tokens c but the oldest, and key h(id)^2, h a hash
+              of 32 bits. All modulo 2^64. Changes logits: no draws, sorted = false.
+     SynthID  p = softmax(l); for each bit d = 0 .. depth - 1: m = the sum of p of the tokens whose word has it; p *=
+              2 - m for these, 1 - m for the others. Then the draw of dist from p. Leaves l = ln p + const.
+     Exactly  logarithms as in >>math, weights in units of 2^-40 of the largest: the same token everywhere. SynthID's p
+              are doubles, m a quotient of two sums of them rounded down to integers.
+     Leaves   p of every token (SBW: p as it was).   Draws  64 bits a position; Gumbel's mark none.
+     Greedy   is marked by SBW alone.   MT19937  the same: llama.cpp has none.
+     Range    as told at the members; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
+              memory.
+     Cost     Gumbel: as samp_init_gumbel; behind top_k 40 as dist. SynthID: some us behind top_k 40. SBW: a pass over
+              the vocabulary.   Sharded, device  left to the array, or the CPU.
+     Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
+              Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
+              identifying large language model outputs" (Nature 634). */
+SAMP_API samp_sampler *samp_init_watermark(const samp_watermark *mark);
+
+/* samp_init_watermark_draft -- the same for a small model that drafts: of GUMBEL_DUAL all tokens with key A. Of the
+     other kinds there is none: SAMP_E_UNSUPPORTED, "kind". */
+SAMP_API samp_sampler *samp_init_watermark_draft(const samp_watermark *mark);
+
+/* What a detector says. p is the probability that a text without this mark has such a score or a larger one. */
+typedef struct samp_watermark_result {
+    double score;    /* Gumbel: the sum of -ln(1 - u); dual: of (1 - alpha) that of A + alpha that of B; SBW: how many
+                        are green; SynthID: the mean of all bits */
+    double p_value;  /* 0 below 1e-300 */
+    size_t n_scored; /* tokens that count: those whose context is new in the text */
+    double ln_p;     /* ln p_value, for any text */
+} samp_watermark_result;
+
+/* samp_watermark_detect -- does this text carry the mark of this key?
+     in       mark: kind, key, context_width, alpha, depth, gamma are looked at. text [n]: the tokens as they were
+              generated, without the prompt; n <= 2^30
+     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour.
+     p        Gumbel: Q(n, s), the upper regularised gamma function; too small by a factor of exp(n 2^-24) at most.
+              Dual: Q(n / v, s / v), v = (1 - alpha)^2 + alpha^2, which has the mean and the variance and is an
+              approximation: too small in the tail. SBW, SynthID: the binomial tail, exact. All in logarithms.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (a member, n, or a token below 0), SAMP_E_NAN, SAMP_E_NOMEM; then *out
+              is as it was. A text of no tokens: p 1.
+     Memory   14 to 20 bytes a token, of SBW 28 to 40, given back.   Threads  any. */
+SAMP_API int samp_watermark_detect(const samp_watermark *mark, const samp_token *text, size_t n,
+                                   samp_watermark_result *out);
+
+/* samp_watermark_detect_keys -- the same for each of keys [n_keys] in place of mark->key -> out [n_keys]. Of several
+     keys the one with the least p is meant; what it proves is n_keys times that p. */
+SAMP_API int samp_watermark_detect_keys(const samp_watermark *mark, const uint64_t *keys, size_t n_keys,
+                                        const samp_token *text, size_t n, samp_watermark_result *out);
+
+/* Where in a text. */
+typedef struct samp_watermark_span {
+    size_t begin, end;            /* text [begin .. end) */
+    samp_watermark_result result; /* of that piece: its tokens that count in the whole text */
+    double p_value, ln_p; /* that any piece of this length is so: result's times the number of pieces, at most 1 */
+} samp_watermark_span;
+
+/* samp_watermark_find -- the piece of `window` tokens (or all, if there are fewer) with the least p; of equal ones with
+     as many tokens that count the first. Else as samp_watermark_detect; window = 0 is SAMP_E_RANGE.
+     Cost     O(n) scores and at most `window` tails.   Memory  besides 16 bytes for each token of the window. */
+SAMP_API int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n, size_t window,
+                                 samp_watermark_span *out);
+#ifndef SAMPLING_WATERMARK_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_WATERMARK */
+
 #undef SAMP_MISSING
 
 #ifdef __cplusplus
@@ -2251,6 +2393,10 @@ SAMP_API int32_t samp_schedule_holds(const samp_sampler *s);
 #if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) && \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_WATERMARK) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_WATERMARK_DECLARED) && \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_WATERMARK before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -3118,7 +3264,9 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
                too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
-               [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL) */
+               [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL)
+     marks     hit [n] = those i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
+               counter [3]. Returns how many. (SAMPLING_WATERMARK) */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -3178,6 +3326,10 @@ typedef struct sampi_kernels {
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                    uint32_t most, int32_t *hit);
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+    size_t (*marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
+                    int32_t *hit);
 #endif
 } sampi_kernels;
 
@@ -3378,6 +3530,20 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
         at[3] = (uint32_t)(id ? id[i] : base + (int32_t)i);
         sampi_philox(at, key, out);
         if (~out[1] <= most) hit[hits++] = (int32_t)i;
+    }
+    return hits;
+}
+#endif
+
+#ifdef SAMPLING_WATERMARK_DECLARED
+static size_t sampi_marks_scalar(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n,
+                                 uint32_t least, int32_t *hit)
+{
+    uint32_t at[4] = { from, counter[0], counter[1], counter[2] }, out[4];
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i % 4 == 0) sampi_philox(at, key, out), at[0]++;
+        if (out[i % 4] >= least) hit[hits++] = (int32_t)i;
     }
     return hits;
 }
@@ -4488,6 +4654,57 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
     return hits;
 }
 #endif
+
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] of the group in each lane. As V(noise), but the
+   group is the counter's first number, and all four are read. */
+SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR
+    {
+        V(i) four = V(loadi)(SAMPI_STEP) + V(alli)(from + (uint32_t)(k / 2 * SAMPI_W));
+        a[k] = (V(q))four >> (k % 2 ? 32 : 0);
+        b[k] = V(allq)(counter[0]), c[k] = V(allq)(counter[1]), d[k] = V(allq)(counter[2]);
+    }
+    uint32_t k0 = key[0], k1 = key[1];
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x[4], y[4];
+        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
+        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
+        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    const V(q) low = V(allq)(0xFFFFFFFFu);
+    for (int k = 0; k < 2; k++) {
+        word[0][k] = (V(i))((a[2 * k] & low) | a[2 * k + 1] << 32);
+        word[1][k] = (V(i))((b[2 * k] & low) | b[2 * k + 1] << 32);
+        word[2][k] = (V(i))((c[2 * k] & low) | c[2 * k + 1] << 32);
+        word[3][k] = (V(i))((d[2 * k] & low) | d[2 * k + 1] << 32);
+    }
+}
+
+/* Mostly none of them hits. */
+SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
+                               int32_t *hit)
+{
+    SAMPI_TIDY
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i += 8 * SAMPI_W) {
+        const size_t len = n - i < 8 * SAMPI_W ? n - i : 8 * SAMPI_W;
+        V(i) word[4][2], in = V(alli)(0);
+        V(words)(counter, key, from + (uint32_t)(i / 4), word);
+        for (int w = 0; w < 4; w++)
+            for (int k = 0; k < 2; k++) in |= (V(i))(word[w][k] >= V(alli)(least));
+        if (!V(hsumq)(V(pairs)(in))) continue;
+        for (size_t k = 0; k < len; k++)
+            if (word[k % 4][k / 4 / SAMPI_W][k / 4 % SAMPI_W] >= least) hit[hits++] = (int32_t)(i + k);
+    }
+    return hits;
+}
+#endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
 /* ---- kernels of llama.cpp's arithmetic, in vectors ----
@@ -4614,6 +4831,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa, \
             sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) \
+            SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
 #define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
@@ -4624,6 +4842,11 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 #define SAMPI_KERNEL_RACE(isa) , sampi_race_##isa
 #else
 #define SAMPI_KERNEL_RACE(isa)
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa
+#else
+#define SAMPI_KERNEL_MARKS(isa)
 #endif
 
 /* The best one comes last. */
@@ -5186,7 +5409,10 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(CUSTOM) \
     X(GRAMMAR) \
     X(CONSTRAINT) \
-    X(TOP_P_DECAY)
+    X(TOP_P_DECAY) \
+    X(WATERMARK) \
+    X(SYNTHID) \
+    X(SBW)
 /* clang-format on */
 
 /* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
@@ -5455,6 +5681,27 @@ static bool sampi_is_time(const sampi_limit *r)
     return r->count_in >= (uint32_t)r->from && (r->to == 0 || r->count_in < (uint32_t)r->to);
 }
 #endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* ---- src/watermark/record.h ---- */
+/* ---- watermarks: settings and state ----
+   The part of a sampler's record (core/record.h) that the three kinds of watermarks have. The constructor
+   (watermark/making.h) sets the numbers; an accepted token moves the text (watermark/text.h). Structs alone. */
+
+/* The text so far and its contexts. Places are counted from the first token that counts; a context belongs to the
+   place that it stands before. */
+typedef struct sampi_watermark {
+    samp_watermark_kind what;
+    uint64_t key[2]; /* the key itself, or A and B */
+    double alpha, gamma;
+    float alpha_told, gamma_told, delta;
+    int32_t width, scope, history, depth;
+    uint32_t n_slots;   /* of the table, a power of two; 0: repeats are no matter */
+    uint32_t count;     /* places */
+    uint32_t generated; /* of them behind the first draw: fewer than count where the prompt counts */
+    sampi_ring ring;
+    bool is_behind; /* samp_verify: the row behind a whole draft */
+} sampi_watermark;  /* part 1: the last history + width tokens; 2: the table, places + 1, 0: empty */
+#endif
 /* ---- src/rows/work.h ---- */
 /* ---- the workspace ----
    Memory of a draw, in the record of the sampler that samp_sample was called on. rows/reserve.h makes it. */
@@ -5551,7 +5798,7 @@ static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ri
    token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, -1 = none */
+    samp_token pending; /* adaptive_p: the token selected last, -1 = none; watermarks: 0 behind the first draw */
     float pending_p;    /* and its probability */
     uint64_t drawn;     /* mt19937 outputs so far */
 } sampi_state;
@@ -5652,6 +5899,9 @@ struct sampi_sampler {
             float first, factor, lowest;
             const samp_token *from;
         } decay; /* part 0: the tokens that reset it */
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+        sampi_watermark mark;
 #endif
     } u;
 };
@@ -8588,7 +8838,582 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* ---- src/watermark/function.h ---- */
+/* ---- watermarks: the function ----
+   Texts that can be told. The key, the context and a token give 32 bits (this room); a sampler prefers tokens whose
+   bits are large (watermark/draw.h), a detector looks whether a text's tokens have large ones (watermark/detect.h).
 
+   The function is "philox4x32-10-v1": Philox folds the context, four tokens at a time, to a state of 128 bits; once
+   more it makes of the state and the id / 4 of a token the words of four tokens. vLLM computes it so, and its detector
+   reads our texts. Nothing has a state here. */
+
+/* SHA-256 (FIPS 180-4) of at most 55 bytes: one block. */
+static SAMPI_COLD void sampi_sha256(const unsigned char *bytes, size_t n, uint32_t digest[8])
+{
+    static const uint32_t round[64] = {
+        0x428a2f98u, 0x71374491u, 0xb5c0fbcfu, 0xe9b5dba5u, 0x3956c25bu, 0x59f111f1u, 0x923f82a4u, 0xab1c5ed5u,
+        0xd807aa98u, 0x12835b01u, 0x243185beu, 0x550c7dc3u, 0x72be5d74u, 0x80deb1feu, 0x9bdc06a7u, 0xc19bf174u,
+        0xe49b69c1u, 0xefbe4786u, 0x0fc19dc6u, 0x240ca1ccu, 0x2de92c6fu, 0x4a7484aau, 0x5cb0a9dcu, 0x76f988dau,
+        0x983e5152u, 0xa831c66du, 0xb00327c8u, 0xbf597fc7u, 0xc6e00bf3u, 0xd5a79147u, 0x06ca6351u, 0x14292967u,
+        0x27b70a85u, 0x2e1b2138u, 0x4d2c6dfcu, 0x53380d13u, 0x650a7354u, 0x766a0abbu, 0x81c2c92eu, 0x92722c85u,
+        0xa2bfe8a1u, 0xa81a664bu, 0xc24b8b70u, 0xc76c51a3u, 0xd192e819u, 0xd6990624u, 0xf40e3585u, 0x106aa070u,
+        0x19a4c116u, 0x1e376c08u, 0x2748774cu, 0x34b0bcb5u, 0x391c0cb3u, 0x4ed8aa4au, 0x5b9cca4fu, 0x682e6ff3u,
+        0x748f82eeu, 0x78a5636fu, 0x84c87814u, 0x8cc70208u, 0x90befffau, 0xa4506cebu, 0xbef9a3f7u, 0xc67178f2u
+    };
+    static const uint32_t start[8] = { 0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
+                                       0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u };
+#define SAMPI_TURN(x, by) ((x) >> (by) | (x) << (32 - (by)))
+    uint32_t w[64] = { 0 }, s[8];
+    memcpy(s, start, sizeof s);
+    for (size_t i = 0; i < n; i++) w[i / 4] |= (uint32_t)bytes[i] << (24 - 8 * (i % 4));
+    w[n / 4] |= (uint32_t)0x80 << (24 - 8 * (n % 4));
+    w[15] = (uint32_t)(8 * n);
+    for (int i = 16; i < 64; i++) {
+        uint32_t a = w[i - 15], b = w[i - 2];
+        a = SAMPI_TURN(a, 7) ^ SAMPI_TURN(a, 18) ^ a >> 3;
+        b = SAMPI_TURN(b, 17) ^ SAMPI_TURN(b, 19) ^ b >> 10;
+        w[i] = w[i - 16] + a + w[i - 7] + b;
+    }
+    for (int i = 0; i < 64; i++) {
+        uint32_t e = s[4], a = s[0];
+        uint32_t one = s[7] + (SAMPI_TURN(e, 6) ^ SAMPI_TURN(e, 11) ^ SAMPI_TURN(e, 25)) +
+                       ((e & s[5]) ^ (~e & s[6])) + round[i] + w[i];
+        uint32_t two = (SAMPI_TURN(a, 2) ^ SAMPI_TURN(a, 13) ^ SAMPI_TURN(a, 22)) +
+                       ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        memmove(s + 1, s, 7 * sizeof *s);
+        s[4] += one;
+        s[0] = one + two;
+    }
+#undef SAMPI_TURN
+    for (int i = 0; i < 8; i++) digest[i] = start[i] + s[i];
+}
+
+/* The first 64 bits of SHA-256(name, key): a key made of another one, from which there is no way back. */
+static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
+{
+    unsigned char bytes[55];
+    size_t n = strlen(name);
+    uint32_t digest[8];
+    memcpy(bytes, name, n);
+    for (int i = 0; i < 8; i++) bytes[n++] = (unsigned char)(key >> (56 - 8 * i));
+    sampi_sha256(bytes, n, digest);
+    return (uint64_t)digest[0] << 32 | digest[1];
+}
+
+/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. SBW's lefthash is of the same shape. */
+typedef struct sampi_words {
+    uint32_t counter[3], key[2];
+    uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is none at first */
+} sampi_words;
+
+/* A context [width], as 32-bit numbers, oldest first; 0xFFFFFFFF where there is no token. */
+static void sampi_words_of(sampi_words *words, uint64_t key, const uint32_t *context, uint32_t width)
+{
+    uint32_t state[4] = { 0x574D4358u, width, 0, 0 }, at[4];
+    const uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
+    for (uint32_t from = 0; from < width; from += 4) {
+        const uint32_t turned[2] = { low ^ from, high };
+        for (uint32_t i = 0; i < 4; i++) at[i] = state[i] ^ (from + i < width ? context[from + i] : UINT32_MAX - i);
+        sampi_philox(at, turned, state);
+    }
+    memcpy(words->counter, state, sizeof words->counter);
+    words->key[0] = low ^ state[3];
+    words->key[1] = high ^ 0x574D544Bu;
+    words->four = UINT32_MAX;
+}
+
+/* The 32 bits of a token. Of ids that ascend Philox is asked once for four. */
+static inline uint32_t sampi_word(sampi_words *words, samp_token id)
+{
+    const uint32_t four = (uint32_t)id >> 2;
+    if (four != words->four) {
+        const uint32_t at[4] = { four, words->counter[0], words->counter[1], words->counter[2] };
+        sampi_philox(at, words->key, words->out);
+        words->four = four;
+    }
+    return words->out[id & 3];
+}
+
+/* u of a word: a float in (0, 1), as a double. */
+static inline double sampi_mark_uniform(uint32_t word)
+{
+    return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
+}
+
+/* ---- SBW's colours ---- */
+
+/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
+static int64_t sampi_sbw_hash(uint32_t token)
+{
+    uint32_t i = token + 1;
+#define SAMPI_ARITHMETIC(x, by) ((x) >> (by) | ((x) >> 31 ? ~(UINT32_MAX >> (by)) : 0))
+    i -= i << 6;
+    i ^= SAMPI_ARITHMETIC(i, 17);
+    i -= i << 9;
+    i ^= i << 4;
+    i -= i << 3;
+    i ^= i << 10;
+    i ^= SAMPI_ARITHMETIC(i, 15);
+#undef SAMPI_ARITHMETIC
+    return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
+}
+
+/* a < b as signed numbers. */
+static bool sampi_is_less(uint64_t a, uint64_t b)
+{
+    const uint64_t sign = (uint64_t)1 << 63;
+    return (a ^ sign) < (b ^ sign);
+}
+
+/* What decides colours behind a context. A seed is Philox's key; of selfhash each token has its own, the least of
+   products with its hash: of all the context's, the least and the largest factor will do. */
+typedef struct sampi_sbw {
+    sampi_words words; /* of lefthash */
+    uint64_t key;
+    uint64_t product[64]; /* [n] of selfhash: key h(c) */
+    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
+    bool is_self;
+} sampi_sbw;
+
+static void sampi_sbw_seed(sampi_words *words, uint64_t seed)
+{
+    memset(words->counter, 0, sizeof words->counter);
+    words->key[0] = (uint32_t)seed;
+    words->key[1] = (uint32_t)(seed >> 32);
+    words->four = UINT32_MAX;
+}
+
+static void sampi_sbw_of(sampi_sbw *sbw, const sampi_watermark *mark, const uint32_t *context)
+{
+    uint64_t sum = 0;
+    memset(sbw, 0, sizeof *sbw);
+    sbw->is_self = mark->what == SAMP_WATERMARK_SBW_SELFHASH;
+    sbw->key = mark->key[0];
+    sbw->below = (uint32_t)(mark->gamma * 2147483647.0);
+    for (int32_t i = 0; i < mark->width; i++) { /* 2^32 - 1 is -1 */
+        sum += context[i] == UINT32_MAX ? UINT64_MAX : context[i];
+        if (i) sbw->product[sbw->n++] = mark->key[0] * (uint64_t)sampi_sbw_hash(context[i]);
+    }
+    sampi_sbw_seed(&sbw->words, mark->key[0] * sum);
+}
+
+/* The seed of a token, and whether it is green. */
+static bool sampi_is_green(sampi_sbw *sbw, samp_token id, uint64_t *seed)
+{
+    if (sbw->is_self) {
+        uint64_t h = (uint64_t)sampi_sbw_hash((uint32_t)id), least = sbw->key * h * h;
+        for (uint32_t i = 0; i < sbw->n; i++) {
+            uint64_t x = sbw->product[i] * h;
+            if (sampi_is_less(x, least)) least = x;
+        }
+        sampi_sbw_seed(&sbw->words, least);
+    }
+    *seed = (uint64_t)sbw->words.key[1] << 32 | sbw->words.key[0];
+    return (sampi_word(&sbw->words, id) & 0x7FFFFFFFu) < sbw->below;
+}
+
+/* ---- src/watermark/text.h ---- */
+/* ---- watermarks: the text so far ----
+   The context of the token to come, and whether it has been there before. The last tokens stand in a ring (part 1).
+   A table (part 2, open addressing) has each context of the last `history` places once, by the last place it stood at;
+   its hash is made with the key, so that nobody can write a text whose contexts fall on one slot. Comparisons are of
+   tokens, so no two contexts are taken for one. An accepted token adds a place and drops the oldest one; a rollback
+   does the reverse, with what the record has noted. */
+
+static samp_token *sampi_mark_tokens(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 1); }
+static uint32_t *sampi_mark_table(const sampi_sampler *s) { return (uint32_t *)sampi_part(s, 2); }
+
+/* The token `back` places before the one to come, 1 = the newest; UINT32_MAX where the text had not begun. */
+static uint32_t sampi_mark_back(const sampi_sampler *s, uint32_t back)
+{
+    const sampi_ring *ring = &s->u.mark.ring;
+    return back <= ring->size ? (uint32_t)sampi_ring_at(ring, sampi_mark_tokens(s), back - 1) : UINT32_MAX;
+}
+
+/* context [width] of the place that is `ago` places before the one to come. */
+static void sampi_mark_context(const sampi_sampler *s, uint32_t ago, uint32_t *context)
+{
+    const uint32_t width = (uint32_t)s->u.mark.width;
+    for (uint32_t i = 0; i < width; i++) context[i] = sampi_mark_back(s, ago + width - i);
+}
+
+static uint32_t sampi_mark_home(const sampi_sampler *s, const uint32_t *context)
+{
+    sampi_words words;
+    sampi_words_of(&words, s->u.mark.key[0], context, (uint32_t)s->u.mark.width);
+    return words.counter[0] & (s->u.mark.n_slots - 1);
+}
+
+/* The slot that has this context, or the empty one where it belongs. */
+static uint32_t sampi_mark_slot(const sampi_sampler *s, const uint32_t *context)
+{
+    const sampi_watermark *mark = &s->u.mark;
+    const uint32_t *table = sampi_mark_table(s), width = (uint32_t)mark->width;
+    uint32_t at = sampi_mark_home(s, context);
+    for (; table[at]; at = (at + 1) & (mark->n_slots - 1)) {
+        uint32_t ago = mark->count - (table[at] - 1), i = 0;
+        while (i < width && sampi_mark_back(s, ago + width - i) == context[i]) i++;
+        if (i == width) break;
+    }
+    return at;
+}
+
+/* Empties a slot; those behind it that would not be found any more move up. */
+static void sampi_mark_erase(const sampi_sampler *s, uint32_t hole)
+{
+    const sampi_watermark *mark = &s->u.mark;
+    uint32_t *table = sampi_mark_table(s), mask = mark->n_slots - 1, context[64];
+    for (uint32_t at = (hole + 1) & mask; table[at]; at = (at + 1) & mask) {
+        sampi_mark_context(s, mark->count - (table[at] - 1), context);
+        if (((at - sampi_mark_home(s, context)) & mask) < ((at - hole) & mask)) continue;
+        table[hole] = table[at];
+        hole = at;
+    }
+    table[hole] = 0;
+}
+
+/* Is the token to come drawn without the mark? context [width] is what stands before it. */
+static bool sampi_mark_is_repeated(const sampi_sampler *s, const uint32_t *context)
+{
+    const sampi_watermark *mark = &s->u.mark;
+    if (!mark->n_slots) return false;
+    if (mark->scope == SAMP_WATERMARK_ONCE_IN_ALL && mark->generated < (uint32_t)mark->width) return true;
+    return sampi_mark_table(s)[sampi_mark_slot(s, context)] != 0;
+}
+
+/* The place to come is one of the text: its context is in the table from now on, and that of the place that falls out
+   of the history is not, unless it has been there again. Then the token goes into the ring. */
+static void sampi_mark_push(sampi_sampler *s, samp_token token)
+{
+    sampi_watermark *mark = &s->u.mark;
+    uint32_t context[64], *table = sampi_mark_table(s);
+    if (mark->n_slots) {
+        sampi_mark_context(s, 0, context);
+        table[sampi_mark_slot(s, context)] = mark->count + 1;
+        if (mark->count >= (uint32_t)mark->history) {
+            uint32_t last = mark->count - (uint32_t)mark->history;
+            sampi_mark_context(s, (uint32_t)mark->history, context);
+            uint32_t at = sampi_mark_slot(s, context);
+            if (table[at] == last + 1) sampi_mark_erase(s, at);
+        }
+    }
+    sampi_ring_push(&mark->ring, sampi_mark_tokens(s), token);
+    mark->count++;
+}
+
+/* The reverse: `old` is what fell out of the ring, or -1; before: the slot's content before the push. */
+static SAMPI_COLD void sampi_mark_pop(sampi_sampler *s, samp_token old, uint32_t before)
+{
+    sampi_watermark *mark = &s->u.mark;
+    sampi_ring *ring = &mark->ring;
+    uint32_t context[64], *table = sampi_mark_table(s);
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        sampi_mark_tokens(s)[ring->head] = old;
+    mark->count--;
+    if (!mark->n_slots) return;
+    sampi_mark_context(s, 0, context);
+    uint32_t at = sampi_mark_slot(s, context);
+    if (before)
+        table[at] = before;
+    else
+        sampi_mark_erase(s, at);
+    if (mark->count < (uint32_t)mark->history) return;
+    sampi_mark_context(s, (uint32_t)mark->history, context);
+    at = sampi_mark_slot(s, context);
+    if (!table[at]) table[at] = mark->count - (uint32_t)mark->history + 1;
+}
+
+/* ---- hooks: now.pending is 0 behind the first draw, -1 before it ---- */
+
+static void sampi_mark_accept(sampi_sampler *s, samp_token token)
+{
+    const bool is_prompt = s->now.pending < 0;
+    if (is_prompt && s->u.mark.scope != SAMP_WATERMARK_ONCE_IN_ALL) return;
+    sampi_mark_push(s, token);
+    if (!is_prompt) s->u.mark.generated++;
+}
+
+static SAMPI_COLD void sampi_mark_reset(sampi_sampler *s)
+{
+    sampi_watermark *mark = &s->u.mark;
+    mark->ring.size = mark->ring.head = 0;
+    mark->count = mark->generated = 0;
+    if (mark->n_slots) memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
+}
+
+/* Five words: both counts, what the ring's next token will push out, what the table has of the context, and whether
+   something has been drawn. */
+static void sampi_mark_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_watermark *mark = &s->u.mark;
+    const uint32_t now = mark->count;
+    uint32_t context[64], word[4] = { mark->count, mark->generated, UINT32_MAX, 0 };
+    if (r->mode == SAMPI_RECORD_NOTE) {
+        if (mark->ring.size == mark->ring.cap) word[2] = (uint32_t)sampi_mark_tokens(s)[mark->ring.head];
+        if (mark->n_slots) {
+            sampi_mark_context(s, 0, context);
+            word[3] = sampi_mark_table(s)[sampi_mark_slot(s, context)];
+        }
+    }
+    sampi_record_words(r, word, 4);
+    sampi_record_words(r, &s->now.pending, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return;
+    if (now != word[0]) sampi_mark_pop(s, (samp_token)word[2], word[3]);
+    mark->generated = word[1];
+}
+
+/* The key is told by what SHA-256 makes of it, as the fingerprint can be computed backwards. */
+static SAMPI_COLD void sampi_mark_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_watermark *mark = &s->u.mark;
+    sampi_mix(hash, (uint64_t)mark->what);
+    sampi_mix(hash, sampi_mark_derive("sampling.h saved state", mark->key[0]));
+    sampi_mix(hash, sampi_bits(mark->alpha));
+    sampi_mix(hash, sampi_bits(mark->gamma));
+}
+
+/* The flag, both counts and the ring; the table is made again. */
+static SAMPI_COLD void sampi_mark_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_watermark *mark = &s->u.mark;
+    uint32_t count = (uint32_t)sampi_io_int(io, mark->count, 4);
+    uint32_t generated = (uint32_t)sampi_io_int(io, mark->generated, 4);
+    uint32_t drawn = (uint32_t)sampi_io_int(io, s->now.pending >= 0, 4);
+    io->bad |= drawn > 1 || generated > count || generated > count * drawn;
+    sampi_io ahead = *io;
+    io->bad |= (uint32_t)sampi_io_int(&ahead, mark->ring.size, 4) !=
+               (count < mark->ring.cap ? count : mark->ring.cap);
+    io->bad |= mark->scope != SAMP_WATERMARK_ONCE_IN_ALL && generated != count;
+    sampi_io_ring(io, &mark->ring, sampi_mark_tokens(s));
+    if (io->mode != SAMPI_READ) return;
+    s->now.pending = drawn ? 0 : -1;
+    mark->count = count;
+    mark->generated = generated;
+    if (!mark->n_slots) return;
+    memset(sampi_mark_table(s), 0, mark->n_slots * sizeof(uint32_t));
+    uint32_t context[64], places = count < (uint32_t)mark->history ? count : (uint32_t)mark->history;
+    for (uint32_t ago = places; ago > 0; ago--) {
+        sampi_mark_context(s, ago, context);
+        sampi_mark_table(s)[sampi_mark_slot(s, context)] = count - ago + 1;
+    }
+}
+
+/* ---- src/watermark/draw.h ---- */
+/* ---- watermarks: the draws ----
+   The applies of the three kinds, and what a draft's test asks for. Gumbel: each token runs for a time -ln(u) / w, as
+   samp_init_gumbel's do, but u comes of the key and the context. SynthID: a tournament makes other logits, and dist
+   draws. SBW: green tokens' logits grow. */
+
+#define SAMPI_DRAWS_KEY 0x800 /* added to the sampler's number in the stream, for which key it is */
+
+/* Something is drawn: the prompt ends here. Is it drawn with the mark? Then context [64] is what it depends on. */
+static bool sampi_mark_begin(sampi_sampler *s, uint32_t *context)
+{
+    s->now.pending = 0;
+    sampi_mark_context(s, 0, context);
+    return !sampi_mark_is_repeated(s, context);
+}
+
+/* The key of this draw: of two keys B behind a draft, else by chance. */
+static uint64_t sampi_mark_key(const sampi_sampler *s, bool is_behind)
+{
+    const sampi_watermark *mark = &s->u.mark;
+    if (mark->what != SAMP_WATERMARK_GUMBEL_DUAL) return mark->key[0];
+    if (is_behind || mark->alpha >= 1.0) return mark->key[1];
+    uint64_t random[2];
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_KEY);
+    sampi_random_bits(s->seed, s->at_position, stream, 0, random);
+    return (double)(random[0] >> 11) * (1.0 / 9007199254740992.0) < mark->alpha ? mark->key[1] : mark->key[0];
+}
+
+/* A race under way: who leads, and the time that is to be beaten. */
+typedef struct sampi_mark_race {
+    sampi_words words;
+    float logit;
+    samp_token id;
+    double time;
+    size_t index;
+} sampi_mark_race;
+
+static void sampi_mark_start(sampi_mark_race *race, const sampi_sampler *s, const uint32_t *context, bool is_behind)
+{
+    memset(race, 0, sizeof *race);
+    sampi_words_of(&race->words, sampi_mark_key(s, is_behind), context, (uint32_t)s->u.mark.width);
+    race->logit = -INFINITY;
+    race->time = (double)INFINITY;
+}
+
+/* Candidate `index` runs with its weight w, for w > 0. Since -ln u >= 1 - u most lose before there is a logarithm to
+   take. What comes first in order wins a tie, so the order of the runs does not matter. */
+static inline void sampi_mark_run(sampi_mark_race *race, float logit, samp_token id, uint64_t w, size_t index)
+{
+    const double u = sampi_mark_uniform(sampi_word(&race->words, id));
+    if (1.0 - u > race->time * (double)w * (1.0 + 1.0 / 1099511627776.0)) return;
+    const double time = -sampi_ln(u) / (double)w;
+    const bool first = logit > race->logit || (logit == race->logit && id < race->id);
+    if (time > race->time || (time == race->time && !first)) return;
+    race->time = time;
+    race->logit = logit;
+    race->id = id;
+    race->index = index;
+}
+
+/* In place of sampi_find_by_mass where a draft's token has been rejected: with the mark (key B), unless the context
+   has been there before; `at` is the random number of the draw without. What s is, its kind says. */
+static SAMPI_COLD size_t sampi_mark_find(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
+                                         const void *draw, uint64_t at)
+{
+    uint32_t context[64];
+    sampi_mark_race race;
+    bool is_marked = s->kind == SAMPI_WATERMARK;
+    if (is_marked) {
+        sampi_mark_context(s, 0, context);
+        is_marked = !sampi_mark_is_repeated(s, context);
+    }
+    if (!is_marked) return sampi_find_by_mass(cur, mass, draw, at);
+    sampi_mark_start(&race, s, context, true);
+    for (size_t i = 0; i < cur->size; i++) {
+        uint64_t w = mass(draw, &cur->data[i]);
+        if (w) sampi_mark_run(&race, cur->data[i].logit, cur->data[i].id, w, i);
+    }
+    return race.index;
+}
+
+/* A rejected token of the ratio test: drawn once more, with the mark. A token that is rejected is never what the test
+   has drawn in its place. */
+static SAMPI_COLD void sampi_mark_recover(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->data[cur->selected].id == s->draft->token) return;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    uint64_t total = 0;
+    for (size_t i = 0; i < cur->size; i++) total += sampi_residual_mass(&residual, &cur->data[i]);
+    if (total == 0) residual.draft = NULL;
+    cur->selected = (int64_t)sampi_mark_find(s, cur, sampi_residual_mass, &residual, 0);
+}
+
+/* Gumbel's, with one key or two. */
+static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint32_t context[64];
+    const bool is_marked = sampi_mark_begin(s, context),
+               leaves = s->draft && s->draft->exact && !sampi_is_taken(s, cur);
+    if (!is_marked || (s->draft && !leaves)) {
+        sampi_draw(s, cur);
+        if (is_marked && !s->draft->draw && !s->draft->exact) sampi_mark_recover(s, cur);
+        sampi_sums sums = sampi_sum(cur);
+        sampi_set_p(cur, &sums);
+        return SAMP_OK;
+    }
+    sampi_sums sums = sampi_sum(cur);
+    sampi_mark_race race;
+    sampi_mark_start(&race, s, context, s->u.mark.is_behind);
+    for (size_t i = 0; i < cur->size; i++) {
+        uint64_t w = sampi_weight(sums.max, cur->data[i].logit);
+        if (w) sampi_mark_run(&race, cur->data[i].logit, cur->data[i].id, w, i);
+    }
+    cur->selected = (int64_t)race.index;
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+/* ---- SynthID ---- */
+
+/* The sums of a layer: of all tokens' p, and of those whose bit is set, in units of 2^-40 of the largest, rounded down,
+   so that they are the same in any order. */
+typedef struct sampi_layer {
+    uint64_t all, with;
+} sampi_layer;
+
+/* What p is multiplied by where the bit is [0] not set, [1] set. */
+static void sampi_layer_factors(const sampi_layer *layer, double factor[2])
+{
+    double m = layer->all ? (double)layer->with / (double)layer->all : 0.0;
+    factor[0] = 1.0 - m;
+    factor[1] = 2.0 - m;
+}
+
+/* The logit that p has behind the last layer. */
+static float sampi_layer_logit(float max, double p)
+{
+    if (!(p >= DBL_MIN)) return -FLT_MAX;
+    double l = (double)max + (sampi_ln(p) - 40.0 * SAMPI_LN2);
+    return l < -(double)FLT_MAX ? -FLT_MAX : (float)l;
+}
+
+/* p of a candidate as a double stands in the place of its logit and p while the layers go on; a masked one has none.
+   Words of the first candidates are kept, the others' are computed for each layer. */
+static SAMPI_COLD void sampi_tournament(const sampi_sampler *s, const uint32_t *context, samp_token_data_array *cur)
+{
+    enum { KEPT = 1024 };
+    uint32_t kept[KEPT], depth = (uint32_t)s->u.mark.depth;
+    const float max = cur->data[sampi_argmax(cur)].logit;
+    double factor[2] = { 1.0, 1.0 }, p;
+    sampi_words words;
+    sampi_words_of(&words, s->u.mark.key[0], context, (uint32_t)s->u.mark.width);
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        p = sampi_masked(d->logit) ? -1.0 : sampi_exp(max, d->logit);
+        if (i < KEPT) kept[i] = sampi_word(&words, d->id);
+        memcpy((char *)d + offsetof(samp_token_data, logit), &p, sizeof p);
+    }
+    for (uint32_t bit = 0; bit <= depth; bit++) { /* the last walk only multiplies */
+        sampi_layer layer = { 0, 0 };
+        for (size_t i = 0; i < cur->size; i++) {
+            char *at = (char *)&cur->data[i] + offsetof(samp_token_data, logit);
+            memcpy(&p, at, sizeof p);
+            if (p < 0.0) continue;
+            uint32_t word = i < KEPT ? kept[i] : sampi_word(&words, cur->data[i].id);
+            if (bit) p *= factor[word >> (bit - 1) & 1];
+            uint64_t whole = (uint64_t)p;
+            layer.all += whole;
+            if (bit < depth && (word >> bit & 1)) layer.with += whole;
+            memcpy(at, &p, sizeof p);
+        }
+        sampi_layer_factors(&layer, factor);
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        memcpy(&p, (const char *)d + offsetof(samp_token_data, logit), sizeof p);
+        d->logit = p < 0.0 ? -INFINITY : sampi_layer_logit(max, p);
+        d->p = 0.0f;
+    }
+    cur->sorted = false;
+}
+
+static SAMPI_COLD int sampi_synthid_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint32_t context[64];
+    if (sampi_mark_begin(s, context)) sampi_tournament(s, context, cur);
+    sampi_select(s, cur);
+    return SAMP_OK;
+}
+
+/* ---- SBW ---- */
+
+/* A green token's logit. */
+static float sampi_sbw_logit(float l, float delta) { return sampi_finite(l + delta); }
+
+static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint32_t context[64];
+    uint64_t seed;
+    sampi_sbw sbw;
+    if (!sampi_mark_begin(s, context)) return SAMP_OK;
+    sampi_sbw_of(&sbw, &s->u.mark, context);
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        if (!sampi_masked(d->logit) && sampi_is_green(&sbw, d->id, &seed))
+            d->logit = sampi_sbw_logit(d->logit, s->u.mark.delta);
+    }
+    cur->sorted = false;
+    return SAMP_OK;
+}
+#endif
 /* ---- src/samplers/mirostat.h ---- */
 /* ---- mirostat (Basu et al. 2020) ----
    Both versions steer the surprise of the tokens, log2(1 / p), to tau. mu is what is allowed now, 2 tau at first.
@@ -13114,7 +13939,111 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
         sampi_range_of(row, &range);
     return sampi_mirostat_draw(row, s, keep < n ? NULL : &range);
 }
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* ---- src/watermark/rows.h ---- */
+/* ---- watermarks on a row ----
+   The same as the applies, on the row where it lies. Gumbel's race goes by tiles, that with the most weight first, as
+   gumbel's in rows/selecting.h: of the others only words that could still win are looked at. A draw without the mark
+   is dist's. SynthID works on the compact row, SBW changes every logit in place. */
 
+/* The id of the token at place i, also where a view has indices for ids. */
+static samp_token sampi_mark_id(const sampi_row *row, size_t i)
+{
+    samp_token id = sampi_id_at(row, i);
+    return row->array ? row->array->data[id].id : id;
+}
+
+/* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
+   upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
+static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
+{
+    const sampi_row *row = it->row;
+    const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
+    if (most < 1.0) return;
+    const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
+    int32_t hit[SAMPI_TILE];
+    size_t hits = 0;
+    sampi_tile_at(it, t * SAMPI_TILE);
+    if (!sampi_is_compact(row) && !row->array)
+        hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
+    else
+        for (size_t i = 0; i < it->n; i++)
+            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least) hit[hits++] = (int32_t)i;
+    for (size_t k = 0; k < hits; k++) {
+        size_t i = (size_t)hit[k];
+        if (it->x[i] < row->floor) continue;
+        float l = sampi_logit_of(row, it->x[i]);
+        uint64_t w = sampi_weight(max, l);
+        if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+    }
+}
+
+static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    uint64_t *tile = row->work->sum;
+    sampi_mark_race race;
+    sampi_pieces it;
+    size_t first = 0;
+    if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
+    float max = sampi_row_max(row);
+    (void)sampi_row_envelope(row, max, tile);
+    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+        if (tile[t] > tile[first]) first = t;
+    sampi_mark_start(&race, s, context, s->u.mark.is_behind);
+    sampi_start(&it, row);
+    sampi_mark_tile(&race, &it, max, first, tile[first]);
+    tile[first] = 0;
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
+        if (tile[t]) sampi_mark_tile(&race, &it, max, t, tile[t]);
+    row->token = sampi_id_at(row, race.index);
+    return SAMP_OK;
+}
+
+/* p and words lie where w does, 12 bytes a token. */
+static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
+    sampi_compact(row);
+    double *p = (double *)(void *)row->work->w, factor[2] = { 1.0, 1.0 };
+    uint32_t *word = (uint32_t *)(void *)(p + row->n), depth = (uint32_t)s->u.mark.depth;
+    sampi_words words;
+    sampi_words_of(&words, s->u.mark.key[0], context, (uint32_t)s->u.mark.width);
+    for (size_t i = 0; i < row->n; i++) {
+        p[i] = sampi_exp(row->top, row->x[i]);
+        word[i] = sampi_word(&words, sampi_mark_id(row, i));
+    }
+    for (uint32_t bit = 0; bit < depth; bit++) {
+        sampi_layer layer = { 0, 0 };
+        for (size_t i = 0; i < row->n; i++) {
+            uint64_t whole = (uint64_t)p[i];
+            layer.all += whole;
+            layer.with += whole & (0 - (uint64_t)(word[i] >> bit & 1));
+        }
+        sampi_layer_factors(&layer, factor);
+        for (size_t i = 0; i < row->n; i++) p[i] *= factor[word[i] >> bit & 1];
+    }
+    for (size_t i = 0; i < row->n; i++) row->work->x[i] = sampi_layer_logit(row->top, p[i]);
+    int status = sampi_scan(row);
+    return status ? status : sampi_fast_dist(row, s);
+}
+
+static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    uint64_t seed;
+    sampi_sbw sbw;
+    if (!sampi_mark_begin(s, context)) return SAMP_OK;
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    sampi_sbw_of(&sbw, &s->u.mark, context);
+    float *x = (float *)(uintptr_t)row->x;
+    for (size_t i = 0; i < row->n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
+            x[i] = sampi_sbw_logit(x[i], s->u.mark.delta);
+    return sampi_scan(row);
+}
+#endif
 /* ---- src/rows/plan.h ---- */
 /* ---- the members of a chain ----
    A chain as a flat list, chains in it included: what rows, slices and the GPU walk through. */
@@ -14989,7 +15918,556 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 {
     return sampi_sample_one(s, logits, n_vocab, NULL, false);
 }
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* ---- src/watermark/making.h ---- */
+/* ---- watermarks: making ----
+   Defaults, one member by its name, the constructors, and the rows of the three kinds. The five names of samplers are
+   those of their interface, as constraints have them. */
 
+SAMP_API SAMPI_COLD samp_watermark samp_default_watermark(samp_watermark_kind kind)
+{
+    samp_watermark mark;
+    memset(&mark, 0, sizeof mark);
+    mark.kind = kind;
+    mark.context_width = kind == SAMP_WATERMARK_SBW_LEFTHASH ? 1 : 4;
+    mark.scope = SAMP_WATERMARK_ONCE_IN_TEXT;
+    mark.history = 8192;
+    mark.alpha = 0.1;
+    mark.depth = 32;
+    mark.gamma = 0.5;
+    mark.delta = 2.0f;
+    return mark;
+}
+
+static const char *const SAMPI_MARK_KINDS[] = { "gumbel", "gumbel_dual", "sbw_selfhash", "sbw_lefthash", "synthid" };
+static const char *const SAMPI_MARK_SCOPES[] = { "once_in_text", "once_in_all", "always" };
+
+/* Which of the words it is, or -1. */
+static SAMPI_COLD int sampi_mark_choice(const char *const *words, int n, const char *value)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(words[i], value)) return i;
+    return -1;
+}
+
+/* A decimal fraction as the nearest double, by the digits alone: at most 17 of them and an exponent of 22, where one
+   division of exact numbers is right. */
+static SAMPI_COLD int sampi_mark_fraction(const char *text, double *out)
+{
+    uint64_t digits = 0;
+    int n = 0, places = 0;
+    bool is_behind = false, any = false;
+    for (; *text; text++) {
+        if (*text == '.' && !is_behind) {
+            is_behind = true;
+            continue;
+        }
+        if (*text < '0' || *text > '9') return SAMP_E_FORMAT;
+        any = true;
+        if (n >= 15 && *text != '0') return SAMP_E_RANGE;
+        if (n >= 15) continue;
+        digits = digits * 10 + (uint64_t)(*text - '0');
+        n += digits != 0;
+        places += is_behind;
+    }
+    if (!any) return SAMP_E_FORMAT;
+    if (places > 22) return SAMP_E_RANGE;
+    double scale = 1.0;
+    for (; places > 0; places--) scale *= 10.0;
+    *out = (double)digits / scale;
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD int samp_watermark_set(samp_watermark *mark, const char *name, const char *value)
+{
+    static const char *const names[] = { "kind",  "key",   "context_width", "scope", "history",
+                                         "alpha", "depth", "gamma",         "delta", "seed" };
+    if (!mark || !name || !value) return SAMP_E_NULL;
+    uint64_t n = 0;
+    float x;
+    int what = sampi_mark_choice(names, 10, name), status, i = -1;
+    switch (what) {
+        case -1: return SAMP_E_NAME;
+        case 0:
+        case 3:
+            i = what ? sampi_mark_choice(SAMPI_MARK_SCOPES, 3, value) : sampi_mark_choice(SAMPI_MARK_KINDS, 5, value);
+            if (i < 0) return SAMP_E_RANGE;
+            if (what)
+                mark->scope = (samp_watermark_scope)i;
+            else
+                mark->kind = (samp_watermark_kind)i;
+            return SAMP_OK;
+        case 1: return sampi_read_integer(value, 0, UINT64_MAX, &mark->key);
+        case 9: return sampi_read_integer(value, 0, UINT64_MAX, &mark->seed);
+        case 5: return sampi_mark_fraction(value, &mark->alpha);
+        case 7: return sampi_mark_fraction(value, &mark->gamma);
+        case 8:
+            status = sampi_read_float(&value, &x);
+            if (*value) return SAMP_E_FORMAT;
+            if (!status) mark->delta = x;
+            return status;
+        default: status = sampi_read_integer(value, (uint64_t)INT32_MAX + 1, INT32_MAX, &n);
+    }
+    int32_t *to = what == 2 ? &mark->context_width : what == 4 ? &mark->history : &mark->depth;
+    if (!status) *to = (int32_t)n;
+    return status;
+}
+
+static const char *sampi_mark_name(const samp_sampler *s)
+{
+    switch (((const sampi_sampler *)s)->u.mark.what) {
+        case SAMP_WATERMARK_GUMBEL: return "watermark-gumbel";
+        case SAMP_WATERMARK_GUMBEL_DUAL: return "watermark-gumbel-dual";
+        case SAMP_WATERMARK_SBW_SELFHASH: return "watermark-sbw-selfhash";
+        case SAMP_WATERMARK_SBW_LEFTHASH: return "watermark-sbw-lefthash";
+        case SAMP_WATERMARK_SYNTHID: return "watermark-synthid";
+    }
+    return "watermark";
+}
+
+static const samp_sampler_i *sampi_mark_iface(void)
+{
+    static const samp_sampler_i iface = { sampi_mark_name, samp_accept, samp_apply, samp_reset,
+                                          samp_clone,      NULL,        NULL,       samp_rollback };
+    return &iface;
+}
+
+/* The numbers of a mark, and what is wrong with those that its kind looks at. */
+static SAMPI_COLD sampi_sampler sampi_mark_of(const samp_watermark *from)
+{
+    samp_watermark none = samp_default_watermark(SAMP_WATERMARK_GUMBEL);
+    const samp_watermark *mark = from ? from : &none;
+    const bool is_synthid = mark->kind == SAMP_WATERMARK_SYNTHID;
+    const bool is_sbw = mark->kind == SAMP_WATERMARK_SBW_SELFHASH || mark->kind == SAMP_WATERMARK_SBW_LEFTHASH;
+    const bool is_dual = mark->kind == SAMP_WATERMARK_GUMBEL_DUAL;
+    sampi_sampler t = sampi_blank(is_synthid ? SAMPI_SYNTHID : is_sbw ? SAMPI_SBW : SAMPI_WATERMARK);
+    t.base.iface = sampi_mark_iface();
+    t.seed = is_sbw ? 0 : mark->seed;
+    sampi_watermark *to = &t.u.mark;
+    to->what = mark->kind;
+    to->key[0] = is_dual ? sampi_mark_derive("key_a", mark->key) : mark->key;
+    to->key[1] = is_dual ? sampi_mark_derive("key_b", mark->key) : 0;
+    to->width = mark->context_width;
+    to->scope = (int32_t)mark->scope;
+    to->history = mark->history;
+    to->depth = is_synthid ? mark->depth : 1;
+    to->alpha = is_dual ? mark->alpha : 0.0;
+    to->gamma = is_sbw ? mark->gamma : 0.5;
+    to->alpha_told = (float)to->alpha;
+    to->gamma_told = (float)to->gamma;
+    to->delta = is_sbw ? mark->delta : 0.0f;
+    sampi_require(&t, from != NULL, SAMP_E_NULL, "mark");
+    sampi_require(&t, (unsigned)mark->kind <= SAMP_WATERMARK_SYNTHID, SAMP_E_RANGE, "kind");
+    sampi_require(&t, to->alpha == to->alpha, SAMP_E_NAN, "alpha");
+    sampi_require(&t, to->alpha >= 0.0 && to->alpha <= 1.0, SAMP_E_RANGE, "alpha");
+    sampi_require(&t, to->gamma == to->gamma, SAMP_E_NAN, "gamma");
+    sampi_require(&t, to->gamma > 0.0 && to->gamma < 1.0, SAMP_E_RANGE, "gamma");
+    return t;
+}
+
+/* The rings and tables. Checked fields: sizes are bounded. */
+static SAMPI_COLD void sampi_mark_prepare(sampi_sampler *t, bool make)
+{
+    sampi_watermark *mark = &t->u.mark;
+    (void)make;
+    mark->ring.cap = (uint32_t)mark->width;
+    if (mark->scope != SAMP_WATERMARK_ALWAYS) {
+        mark->ring.cap += (uint32_t)mark->history;
+        mark->n_slots = 16;
+        while (mark->n_slots < 2 * ((uint32_t)mark->history + 1)) mark->n_slots *= 2;
+    }
+    t->part_size[1] = mark->ring.cap * sizeof(samp_token);
+    t->part_size[2] = mark->n_slots * sizeof(uint32_t);
+}
+
+static SAMPI_COLD samp_sampler *sampi_mark_make(sampi_sampler *t)
+{
+    samp_sampler *s = sampi_init(t);
+    if (s) s->ctx = s;
+    return s;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark(const samp_watermark *mark)
+{
+    sampi_sampler t = sampi_mark_of(mark);
+    return sampi_mark_make(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_watermark_draft(const samp_watermark *mark)
+{
+    sampi_sampler t = sampi_mark_of(mark);
+    sampi_require(&t, t.u.mark.what == SAMP_WATERMARK_GUMBEL_DUAL, SAMP_E_UNSUPPORTED, "kind");
+    t.u.mark.alpha = t.u.mark.alpha_told = 0.0f;
+    return sampi_mark_make(&t);
+}
+
+/* The row behind a whole draft is told to those with two keys. */
+static SAMPI_COLD void sampi_mark_behind(sampi_sampler *s, bool is_behind)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_mark_behind(s->u.chain.item[i], is_behind);
+    if (s->kind == SAMPI_WATERMARK) s->u.mark.is_behind = is_behind;
+}
+
+/* ---- the kinds ---- */
+
+/* clang-format off */
+#define SAMPI_MARK(type, param, member, lo, hi, how) \
+    { SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.mark.member), lo, lo, hi, how, #param }
+#define SAMPI_MARK_TEXT \
+    SAMPI_MARK(INT32, context_width, width, 1, 64, 0), SAMPI_MARK(INT32, scope, scope, 0, 2, SAMPI_IF_ABOVE_0), \
+    SAMPI_MARK(INT32, history, history, 1, SAMPI_MAX_WINDOW, 0)
+static const sampi_field SAMPI_WATERMARK_FIELDS[] = {
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, alpha, alpha_told, 0, 1, SAMPI_IF_ABOVE_0),
+};
+static const sampi_field SAMPI_SYNTHID_FIELDS[] = { SAMPI_MARK_TEXT, SAMPI_MARK(INT32, depth, depth, 1, 32, 0) };
+static const sampi_field SAMPI_SBW_FIELDS[] = {
+    SAMPI_MARK_TEXT, SAMPI_MARK(FLOAT, gamma, gamma_told, 0, 1, 0), SAMPI_MARK(FLOAT, delta, delta, 0, FLT_MAX, 0),
+};
+
+/* params, prepare, build, settings; accept, reset, state, take_over, past; clone, free, mask, ready, kept */
+static const sampi_hooks SAMPI_MARK_HOOKS = {
+    NULL, sampi_mark_prepare, NULL, sampi_mark_settings,
+    sampi_mark_accept, sampi_mark_reset, sampi_mark_state, NULL, sampi_mark_past,
+    SAMPI_BYTES_ONLY
+};
+/* clang-format on */
+
+static SAMPI_COLD bool sampi_sbw_is_off(const sampi_sampler *s) { return s->u.mark.delta == 0.0f; }
+
+/* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
+#define SAMPI_WATERMARK_ROW \
+    "watermark", 7, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED | SAMPI_IF_NAMED, \
+        SAMPI_FIELDS_OF(SAMPI_WATERMARK_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_mark_apply, sampi_fast_watermark, \
+        SAMPI_BY_LLAMA_CPP(sampi_mark_apply, NULL)
+#define SAMPI_SYNTHID_ROW \
+    "watermark-synthid", 8, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_IF_NAMED, \
+        SAMPI_FIELDS_OF(SAMPI_SYNTHID_FIELDS), NULL, &SAMPI_MARK_HOOKS, sampi_synthid_apply, sampi_fast_synthid, \
+        SAMPI_BY_LLAMA_CPP(sampi_synthid_apply, NULL)
+#define SAMPI_SBW_ROW \
+    "watermark-sbw", 0, 0, "", SAMPI_KEEPS_P | SAMPI_MASKS_NONE | SAMPI_IF_NAMED, SAMPI_FIELDS_OF(SAMPI_SBW_FIELDS), \
+        sampi_sbw_is_off, &SAMPI_MARK_HOOKS, sampi_sbw_apply, sampi_fast_sbw, \
+        SAMPI_BY_LLAMA_CPP(sampi_sbw_apply, NULL)
+
+/* ---- src/watermark/tails.h ---- */
+/* ---- watermarks: tails of distributions ----
+   ln P(X >= x) of a Gamma(a, 1) variable and of a binomial one, for a and n up to 10^9. What would cancel is taken
+   together first (Loader 2000, "Fast and accurate computation of binomial probabilities"): Stirling's error, and the
+   deviance, so the logarithm is right to about 1e-12 of itself near the middle and in the tail. Logarithms are those of
+   >>math, so a p-value is the same on every machine. */
+
+/* ln Gamma(a) - ((a - 1/2) ln a - a + ln(2 pi) / 2), a > 0. */
+static SAMPI_COLD double sampi_stirling_error(double a)
+{
+    double sum = 0.0;
+    for (; a < 16.0; a += 1.0) sum += (a + 0.5) * sampi_ln((a + 1.0) / a) - 1.0;
+    const double z = 1.0 / (a * a);
+    return sum + (1.0 / 12 - (1.0 / 360 - (1.0 / 1260 - (1.0 / 1680 - z / 1188) * z) * z) * z) / a;
+}
+
+/* ln(1 + x) - x, x > -1. */
+static SAMPI_COLD double sampi_ln1_less(double x)
+{
+    if (sampi_abs(x) > 0.3) return sampi_ln(1.0 + x) - x;
+    double s = x / (2.0 + x), z = s * s, sum = 0.0; /* ln(1 + x) = 2 (s + s^3 / 3 + ...), and 2 s - x = -s x */
+    for (int k = 31; k >= 3; k -= 2) sum = sum * z + 1.0 / k;
+    return 2.0 * s * z * sum - s * x;
+}
+
+/* x ln(x / m) + m - x, x and m > 0: at least 0. */
+static SAMPI_COLD double sampi_deviance(double x, double m)
+{
+    const double r = (x - m) / m;
+    return sampi_abs(r) < 0.3 ? x * sampi_ln1_less(r) + r * (x - m) : x * (sampi_ln(x) - sampi_ln(m)) + m - x;
+}
+
+#define SAMPI_LN_2PI 1.8378770664093454836
+
+/* ln of 1 - e^l, l < 0, where e^l is a probability that is not near 1. */
+static SAMPI_COLD double sampi_ln_rest(double p) { return p < 1.0 ? sampi_ln(1.0 - p) : -(double)FLT_MAX; }
+
+/* e^l of a logarithm: 0 below -690. */
+static SAMPI_COLD double sampi_exp_of(double l)
+{
+    if (l < -690.0) return 0.0;
+    return l < 0.0 ? sampi_exp2(l * SAMPI_LOG2E) : 1.0;
+}
+
+/* ln Q(a, x) = ln P(Gamma(a, 1) >= x): a series of P below the mean, else the continued fraction (Lentz). */
+static SAMPI_COLD double sampi_ln_gamma_tail(double a, double x)
+{
+    if (!(x > 0.0)) return 0.0;
+    /* x^a e^-x / Gamma(a) */
+    const double front = -sampi_deviance(a, x) + 0.5 * (sampi_ln(a) - SAMPI_LN_2PI) - sampi_stirling_error(a);
+    if (x < a + 1.0) {
+        double term = 1.0 / a, sum = term;
+        for (double k = a + 1.0; term > sum * 1e-17; k += 1.0) sum += term *= x / k;
+        return sampi_ln_rest(sampi_exp_of(front + sampi_ln(sum)));
+    }
+    double b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;
+    for (double i = 1.0; i < 1e7; i += 1.0) {
+        double an = -i * (i - a);
+        b += 2.0;
+        d = 1.0 / (an * d + b);
+        c = b + an / c;
+        h *= c * d;
+        if (sampi_abs(c * d - 1.0) < 1e-16) break;
+    }
+    double l = front + sampi_ln(h);
+    return l < 0.0 ? l : 0.0;
+}
+
+/* ln P(Binomial(n, p) = k), 0 <= k <= n. */
+static SAMPI_COLD double sampi_ln_binomial(double n, double k, double p)
+{
+    if (k == 0.0) return n * sampi_ln(1.0 - p);
+    if (k == n) return n * sampi_ln(p);
+    const double errors = sampi_stirling_error(n) - sampi_stirling_error(k) - sampi_stirling_error(n - k);
+    const double away = sampi_deviance(k, n * p) + sampi_deviance(n - k, n * (1.0 - p));
+    return errors - away + 0.5 * (sampi_ln(n) - sampi_ln(k) - sampi_ln(n - k) - SAMPI_LN_2PI);
+}
+
+/* ln P(Binomial(n, p) >= k): the terms from k on, or from k - 1 down where these are the shorter tail. */
+static SAMPI_COLD double sampi_ln_binomial_tail(double n, double k, double p)
+{
+    const bool is_upper = k > n * p;
+    double at = is_upper ? k : k - 1.0, term = 1.0, sum = 1.0;
+    if (k <= 0.0) return 0.0;
+    double l = sampi_ln_binomial(n, at, p);
+    while (term > sum * 1e-17) {
+        if (is_upper) {
+            term *= (n - at) / (at + 1.0) * (p / (1.0 - p));
+            at += 1.0;
+        } else {
+            term *= at / (n - at + 1.0) * ((1.0 - p) / p);
+            at -= 1.0;
+        }
+        sum += term;
+    }
+    l += sampi_ln(sum);
+    if (!is_upper) return sampi_ln_rest(sampi_exp_of(l));
+    return l < 0.0 ? l : 0.0;
+}
+
+/* ---- src/watermark/detect.h ---- */
+/* ---- watermarks: the detectors ----
+   A text and a key come in, out comes how likely such a text is without the mark. Each token is scored whose context is
+   new in the text; what the scores sum up to has a known distribution where the key has had no say, and its tail is p
+   (watermark/tails.h). Contexts are looked up in a hash table of this call's own, under the key's function. */
+
+/* A table of places + 1: contexts, or for SBW pairs of seed and token. */
+typedef struct sampi_scores {
+    const sampi_watermark *mark;
+    const samp_token *text;
+    double *score; /* [n] of each token, or -1: it does not count */
+    uint32_t *table, n_slots, *pair_table;
+    uint64_t *pair; /* [n] its seed, of SBW */
+} sampi_scores;
+
+static void sampi_text_context(const sampi_scores *of, size_t at, uint32_t *context)
+{
+    const size_t width = (size_t)of->mark->width;
+    for (size_t i = 0; i < width; i++) context[i] = at + i >= width ? (uint32_t)of->text[at + i - width] : UINT32_MAX;
+}
+
+/* Is the context before `at` new? It is in the table then. `home` is its hash. */
+static bool sampi_text_is_new(const sampi_scores *of, size_t at, uint32_t home)
+{
+    const size_t width = (size_t)of->mark->width;
+    uint32_t slot = home & (of->n_slots - 1), there[64], context[64];
+    sampi_text_context(of, at, context);
+    for (; of->table[slot]; slot = (slot + 1) & (of->n_slots - 1)) {
+        sampi_text_context(of, of->table[slot] - 1, there);
+        if (!memcmp(there, context, width * sizeof *there)) return false;
+    }
+    of->table[slot] = (uint32_t)at + 1;
+    return true;
+}
+
+/* The same of a token and its seed: its word. */
+static bool sampi_pair_is_new(const sampi_scores *of, size_t at, uint32_t home)
+{
+    uint32_t slot = home & (of->n_slots - 1);
+    for (; of->pair_table[slot]; slot = (slot + 1) & (of->n_slots - 1)) {
+        size_t there = of->pair_table[slot] - 1;
+        if (of->pair[there] == of->pair[at] && of->text[there] == of->text[at]) return false;
+    }
+    of->pair_table[slot] = (uint32_t)at + 1;
+    return true;
+}
+
+static double sampi_score_of(uint32_t word) { return -sampi_ln(1.0 - sampi_mark_uniform(word)); }
+
+/* The score of the token at `at`, behind a context. */
+static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sampi_words *words,
+                                           const uint32_t *context)
+{
+    const sampi_watermark *mark = of->mark;
+    const samp_token id = of->text[at];
+    if (mark->what == SAMP_WATERMARK_SYNTHID) {
+        uint32_t bits = sampi_word(words, id) & (uint32_t)(((uint64_t)1 << mark->depth) - 1);
+        int n = 0;
+        for (; bits; bits &= bits - 1) n++;
+        return n;
+    }
+    if (mark->what == SAMP_WATERMARK_GUMBEL) return sampi_score_of(sampi_word(words, id));
+    if (mark->what == SAMP_WATERMARK_GUMBEL_DUAL) {
+        double a = sampi_score_of(sampi_word(words, id));
+        sampi_words_of(words, mark->key[1], context, (uint32_t)mark->width);
+        return (1.0 - mark->alpha) * a + mark->alpha * sampi_score_of(sampi_word(words, id));
+    }
+    sampi_sbw sbw;
+    sampi_sbw_of(&sbw, mark, context);
+    bool green = sampi_is_green(&sbw, id, &of->pair[at]);
+    return sampi_pair_is_new(of, at, sampi_word(&sbw.words, id)) ? green : -1.0;
+}
+
+/* p of a sum of n scores. */
+static SAMPI_COLD void sampi_mark_result(const sampi_watermark *mark, double sum, size_t n,
+                                         samp_watermark_result *out)
+{
+    const double v = (1.0 - mark->alpha) * (1.0 - mark->alpha) + mark->alpha * mark->alpha, count = (double)n;
+    out->score = sum;
+    out->n_scored = n;
+    out->ln_p = 0.0;
+    if (mark->what == SAMP_WATERMARK_SYNTHID) {
+        out->score = n ? sum / (count * mark->depth) : 0.0;
+        if (n) out->ln_p = sampi_ln_binomial_tail(count * mark->depth, sum, 0.5);
+    } else if (n && mark->what <= SAMP_WATERMARK_GUMBEL_DUAL) { /* v is 1 for one key */
+        out->ln_p = sampi_ln_gamma_tail(count / v, sum / v);
+    } else if (n) {
+        double share = (double)(uint32_t)(mark->gamma * 2147483647.0) / 2147483648.0;
+        out->ln_p = share > 0.0 ? sampi_ln_binomial_tail(count, sum, share) : 0.0;
+    }
+    out->p_value = sampi_exp_of(out->ln_p);
+}
+
+/* What is wrong with the arguments: of the mark the numbers are checked as for a sampler. */
+static SAMPI_COLD int sampi_detect_status(sampi_sampler *t, const samp_watermark *mark, const samp_token *text,
+                                          size_t n, const void *out)
+{
+    if (!mark || (n && !text) || !out) return SAMP_E_NULL;
+    *t = sampi_mark_of(mark);
+    t->u.mark.scope = SAMP_WATERMARK_ALWAYS;
+    t->u.mark.history = 1;
+    sampi_prepare(t, false);
+    if (t->status) return t->status;
+    if (n > (size_t)1 << 30) return SAMP_E_RANGE;
+    for (size_t i = 0; i < n; i++)
+        if (text[i] < 0) return SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
+/* All scores of a text, in one block of the heap, which begins with them; NULL: no memory. */
+static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const samp_token *text, size_t n)
+{
+    const bool is_sbw = mark->what == SAMP_WATERMARK_SBW_SELFHASH || mark->what == SAMP_WATERMARK_SBW_LEFTHASH;
+    sampi_scores of;
+    uint32_t context[64];
+    sampi_words words;
+    of.mark = mark;
+    of.text = text;
+    for (of.n_slots = 16; of.n_slots < n + n / 2 + 1;) of.n_slots *= 2;
+    const size_t tables = is_sbw ? 2 : 1, doubles = is_sbw ? 2 : 1;
+    of.score = (double *)SAMP_MALLOC((n + 1) * doubles * 8 + of.n_slots * tables * 4);
+    if (!of.score) return NULL;
+    of.pair = (uint64_t *)(void *)(of.score + n + 1);
+    of.table = (uint32_t *)(void *)(of.score + (n + 1) * doubles);
+    of.pair_table = of.table + (tables - 1) * of.n_slots;
+    memset(of.table, 0, of.n_slots * tables * 4);
+    for (size_t at = 0; at < n; at++) {
+        sampi_text_context(&of, at, context);
+        sampi_words_of(&words, mark->key[0], context, (uint32_t)mark->width);
+        bool counts = sampi_text_is_new(&of, at, words.counter[0]);
+        of.score[at] = counts ? sampi_score_token(&of, at, &words, context) : -1.0;
+    }
+    return of.score;
+}
+
+SAMP_API SAMPI_COLD int samp_watermark_detect(const samp_watermark *mark, const samp_token *text, size_t n,
+                                              samp_watermark_result *out)
+{
+    sampi_sampler t;
+    int status = sampi_detect_status(&t, mark, text, n, out);
+    if (status) return status;
+    double *score = sampi_score_text(&t.u.mark, text, n), sum = 0.0;
+    size_t n_scored = 0;
+    if (!score) return SAMP_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (score[i] >= 0.0) sum += score[i], n_scored++;
+    SAMP_FREE(score);
+    sampi_mark_result(&t.u.mark, sum, n_scored, out);
+    return SAMP_OK;
+}
+
+SAMP_API SAMPI_COLD int samp_watermark_detect_keys(const samp_watermark *mark, const uint64_t *keys, size_t n_keys,
+                                                   const samp_token *text, size_t n, samp_watermark_result *out)
+{
+    if (!mark || (n_keys && (!keys || !out))) return SAMP_E_NULL;
+    samp_watermark one = *mark;
+    samp_watermark_result none, *result = &none; /* out is written when nothing can fail any more */
+    if (n_keys > SIZE_MAX / sizeof none) return SAMP_E_RANGE;
+    if (n_keys) result = (samp_watermark_result *)SAMP_MALLOC(n_keys * sizeof *result);
+    if (!result) return SAMP_E_NOMEM;
+    int status = n_keys ? SAMP_OK : samp_watermark_detect(mark, text, n, result);
+    for (size_t k = 0; k < n_keys && !status; k++) {
+        one.key = keys[k];
+        status = samp_watermark_detect(&one, text, n, &result[k]);
+    }
+    if (n_keys && !status) memcpy(out, result, n_keys * sizeof *result);
+    if (n_keys) SAMP_FREE(result);
+    return status;
+}
+
+/* For each number of tokens that count the piece with the largest sum is enough: p falls with the sum. */
+SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const samp_token *text, size_t n,
+                                            size_t window, samp_watermark_span *out)
+{
+    sampi_sampler t;
+    int status = sampi_detect_status(&t, mark, text, n, out);
+    if (!status && window == 0) status = SAMP_E_RANGE;
+    if (status) return status;
+    if (window > n) window = n;
+    double *score = sampi_score_text(&t.u.mark, text, n);
+    double *best = score ? (double *)SAMP_MALLOC((window + 1) * (sizeof *best + sizeof(size_t))) : NULL;
+    if (!best) {
+        SAMP_FREE(score);
+        return SAMP_E_NOMEM;
+    }
+    size_t *place = (size_t *)(void *)(best + window + 1), n_scored = 0;
+    for (size_t i = 0; i <= window; i++) best[i] = -1.0;
+    /* A running sum of doubles would lose: whole multiples of 2^-30 are exact */
+    int64_t sum = 0;
+    for (size_t end = 0; end < n; end++) {
+        if (score[end] >= 0.0) sum += (int64_t)(score[end] * 1073741824.0), n_scored++;
+        if (end >= window && score[end - window] >= 0.0)
+            sum -= (int64_t)(score[end - window] * 1073741824.0), n_scored--;
+        if (end + 1 < window || (double)sum <= best[n_scored]) continue;
+        best[n_scored] = (double)sum;
+        place[n_scored] = end + 1 - window;
+    }
+    const double pieces = sampi_ln((double)(n - window + 1));
+    memset(out, 0, sizeof *out);
+    out->end = window;
+    sampi_mark_result(&t.u.mark, 0.0, 0, &out->result);
+    for (size_t k = 1; k <= window; k++) {
+        samp_watermark_result result;
+        double whole = 0.0;
+        if (best[k] < 0.0) continue;
+        for (size_t i = place[k]; i < place[k] + window; i++)
+            if (score[i] >= 0.0) whole += score[i];
+        sampi_mark_result(&t.u.mark, whole, k, &result);
+        if (result.ln_p > out->result.ln_p || (result.ln_p == out->result.ln_p && out->result.n_scored)) continue;
+        out->result = result;
+        out->begin = place[k];
+        out->end = place[k] + window;
+    }
+    SAMP_FREE(best);
+    SAMP_FREE(score);
+    out->ln_p = out->result.ln_p + pieces < 0.0 ? out->result.ln_p + pieces : 0.0;
+    out->p_value = sampi_exp_of(out->ln_p);
+    return SAMP_OK;
+}
+#endif
 /* ---- src/run/verify.h ---- */
 /* ================================================================================================== >>verify
    samp_verify, for speculative decoding: a draft's tokens come in with a row of logits for each and one more; the
@@ -15056,6 +16534,20 @@ static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
     return ++*at == 0 ? row->token : -1;
 }
 
+/* The row behind a whole draft. A mark with two keys has one for what a test of a draft adds. */
+static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+{
+#ifdef SAMPLING_WATERMARK_DECLARED
+    sampi_mark_behind(s, ratio);
+    samp_token token = samp_sample(&s->base, logits, n_vocab);
+    sampi_mark_behind(s, false);
+    return token;
+#else
+    (void)ratio;
+    return samp_sample(&s->base, logits, n_vocab);
+#endif
+}
+
 /* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
    has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -15075,7 +16567,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    if (accepted == draft->n) out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+    if (accepted == draft->n) out[accepted] = sampi_sample_behind(s, logits + accepted * n_vocab, n_vocab, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
@@ -31815,6 +33307,18 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
 
+/* Which candidate a rejected draft's row gives in its place: by the random number `at`, or with a watermark. */
+static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
+                                         const void *draw, uint64_t at)
+{
+#ifdef SAMPLING_WATERMARK_DECLARED
+    return sampi_mark_find(s, cur, mass, draw, at);
+#else
+    (void)s;
+    return sampi_find_by_mass(cur, mass, draw, at);
+#endif
+}
+
 /* ---- src/drafts/block.h ---- */
 /* ---- drafts: a block judged as a whole ----
    samp_verify_block. With p the model's and q the draft's probability of a token, r is the probability that the draft
@@ -31904,7 +33408,7 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
         rest.r = SAMPI_BLOCK_ONE;
         total = sums.z;
     }
-    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
+    cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
 /* What a pass over the rows has found. */
@@ -31997,7 +33501,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is there already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = samp_sample(sampler, next, n_vocab);
+        block.last = sampi_sample_behind(s, next, n_vocab, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;
@@ -32075,7 +33579,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
         j = sampi_next_child(test->draft, test->parent, test->node, j);
     }
     uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);
-    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
+    cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
 /* The tokens that the row may be asked to take: those of all children. */
@@ -32100,7 +33604,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
         row.next = sampi_next_in_tree;
     }
     sampi_set_draft(s, ratio ? &row : NULL);
-    samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
+    const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
+    samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
+                             : sampi_sample_behind(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }
@@ -34047,6 +35553,11 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #ifndef SAMPI_CONSTRAINT_ROW
 #define SAMPI_CONSTRAINT_ROW  SAMPI_NO_ROW
 #define SAMPI_TOP_P_DECAY_ROW SAMPI_NO_ROW
+#endif
+#ifndef SAMPI_WATERMARK_ROW
+#define SAMPI_WATERMARK_ROW SAMPI_NO_ROW
+#define SAMPI_SYNTHID_ROW   SAMPI_NO_ROW
+#define SAMPI_SBW_ROW       SAMPI_NO_ROW
 #endif
 
 /* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */

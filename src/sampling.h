@@ -148,6 +148,20 @@ extern "C" {
 #endif
 #endif /* SAMPLING_CONSTRAINTS */
 
+#ifdef SAMPLING_WATERMARK
+#define SAMPLING_WATERMARK_DECLARED
+#elif defined(SAMP_MISSING)
+#pragma push_macro("SAMP_API")
+#undef SAMP_API
+#define SAMP_API SAMP_MISSING("SAMPLING_WATERMARK")
+#endif
+#if defined(SAMPLING_WATERMARK_DECLARED) || defined(SAMP_MISSING)
+#include "api/watermark.h"
+#ifndef SAMPLING_WATERMARK_DECLARED
+#pragma pop_macro("SAMP_API")
+#endif
+#endif /* SAMPLING_WATERMARK */
+
 #undef SAMP_MISSING
 
 #ifdef __cplusplus
@@ -233,6 +247,9 @@ extern "C" {
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 #include "constraints/record.h"
 #endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "watermark/record.h"
+#endif
 #include "rows/work.h"
 #include "life/past.h"
 #include "core/record.h"
@@ -275,6 +292,11 @@ extern "C" {
 #include "samplers/draw.h"
 #include "samplers/dist.h"
 #include "samplers/gumbel.h"
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "watermark/function.h"
+#include "watermark/text.h"
+#include "watermark/draw.h"
+#endif
 #include "samplers/mirostat.h"
 #include "samplers/adaptive_p.h"
 #include "samplers/custom.h"
@@ -302,6 +324,9 @@ extern "C" {
 #include "rows/tail_free.h"
 #include "rows/selecting.h"
 #include "rows/mirostat.h"
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "watermark/rows.h"
+#endif
 #include "rows/plan.h"
 #include "rows/logprobs.h"
 #include "rows/step.h"
@@ -323,6 +348,11 @@ extern "C" {
 #endif
 #include "run/draw.h"
 #include "run/sample.h"
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "watermark/making.h"
+#include "watermark/tails.h"
+#include "watermark/detect.h"
+#endif
 #include "run/verify.h"
 #include "run/batch.h"
 #include "life/state.h"

@@ -13,7 +13,7 @@ RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 
 # Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -49,7 +49,7 @@ endef
 
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
-$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive $(B)/test_watermark: CFLAGS := -O1
 $(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(KINDS:%=%/test_nomem): sampling_gpu.h
@@ -115,6 +115,17 @@ test-bindings: $(wildcard tests/ship/bindings/* src/bindings/*) $(B)/libsampling
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/tools/math_matrix.sh tests/unit/test_math.c $(TEST_DEPS) | $(B) deps-test
 	@COMPILERS="$(COMPILERS)" sh tests/tools/math_matrix.sh $(B)/math
+
+$(B)/watermark_walk: tests/watermark/walk.c tests/support/source.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+# texts of each kind, 50 tokens each
+WATERMARK_TEXTS ?= 10
+
+## test-watermark: draws and detections of watermarks are those of a second program, in Python (WATERMARK_TEXTS=200: 50,000 draws)
+test-watermark: $(B)/watermark_walk tests/watermark/reference.py
+	@if command -v python3 > /dev/null; then ./$< $(WATERMARK_TEXTS) > $(B)/watermark_walk.txt && \
+	  python3 tests/watermark/reference.py < $(B)/watermark_walk.txt; else echo "watermarks: no python3, SKIPPED"; fi
 
 # The tests that play a part in make test, in full.
 FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain

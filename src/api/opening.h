@@ -122,6 +122,7 @@
                                    settings: samp_settings_from
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
        SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
+       SAMPLING_WATERMARK *        samp_init_watermark: texts that a key tells; samp_watermark_detect
        SAMPLING_KV *               the key-value cache: samp_kv
        SAMPLING_SHARDS *           samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row

@@ -29,3 +29,7 @@
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
 #endif
+#if defined(SAMPLING_WATERMARK) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_WATERMARK_DECLARED) && \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_WATERMARK before the first #include of this file, wherever it is included"
+#endif

@@ -28,6 +28,11 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 #define SAMPI_CONSTRAINT_ROW  SAMPI_NO_ROW
 #define SAMPI_TOP_P_DECAY_ROW SAMPI_NO_ROW
 #endif
+#ifndef SAMPI_WATERMARK_ROW
+#define SAMPI_WATERMARK_ROW SAMPI_NO_ROW
+#define SAMPI_SYNTHID_ROW   SAMPI_NO_ROW
+#define SAMPI_SBW_ROW       SAMPI_NO_ROW
+#endif
 
 /* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)

@@ -7,7 +7,7 @@
    token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
-    samp_token pending; /* adaptive_p: the token selected last, -1 = none */
+    samp_token pending; /* adaptive_p: the token selected last, -1 = none; watermarks: 0 behind the first draw */
     float pending_p;    /* and its probability */
     uint64_t drawn;     /* mt19937 outputs so far */
 } sampi_state;
@@ -108,6 +108,9 @@ struct sampi_sampler {
             float first, factor, lowest;
             const samp_token *from;
         } decay; /* part 0: the tokens that reset it */
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+        sampi_watermark mark;
 #endif
     } u;
 };

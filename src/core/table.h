@@ -56,7 +56,10 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
     X(CUSTOM) \
     X(GRAMMAR) \
     X(CONSTRAINT) \
-    X(TOP_P_DECAY)
+    X(TOP_P_DECAY) \
+    X(WATERMARK) \
+    X(SYNTHID) \
+    X(SBW)
 /* clang-format on */
 
 /* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.

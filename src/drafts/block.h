@@ -86,7 +86,7 @@ static void sampi_block_rest(const sampi_sampler *s, samp_token_data_array *cur)
         rest.r = SAMPI_BLOCK_ONE;
         total = sums.z;
     }
-    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
+    cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_rest_mass, &rest, sampi_mulhi(u, total));
 }
 
 /* What a pass over the rows has found. */
@@ -179,7 +179,7 @@ SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, s
     } else if (a && block.last >= 0 && block.last != draft->tokens[a - 1]) {
         a--; /* the last row's token is there already, and is not the draft's */
     } else if (a == draft->n) {
-        block.last = samp_sample(sampler, next, n_vocab);
+        block.last = sampi_sample_behind(s, next, n_vocab, true);
     }
     for (size_t i = 0; i < a; i++) out[i] = draft->tokens[i];
     out[a] = block.last;

@@ -44,3 +44,15 @@ static size_t sampi_find_drafted(const samp_token_data_array *cur, float max, sa
     while (i < cur->size && cur->data[i].id != token) i++;
     return i < cur->size && sampi_weight(max, cur->data[i].logit) ? i : cur->size;
 }
+
+/* Which candidate a rejected draft's row gives in its place: by the random number `at`, or with a watermark. */
+static SAMPI_COLD size_t sampi_find_rest(const sampi_sampler *s, const samp_token_data_array *cur, sampi_mass mass,
+                                         const void *draw, uint64_t at)
+{
+#ifdef SAMPLING_WATERMARK_DECLARED
+    return sampi_mark_find(s, cur, mass, draw, at);
+#else
+    (void)s;
+    return sampi_find_by_mass(cur, mass, draw, at);
+#endif
+}

@@ -67,7 +67,7 @@ static void sampi_draw_tree(const sampi_sampler *s, samp_token_data_array *cur)
         j = sampi_next_child(test->draft, test->parent, test->node, j);
     }
     uint64_t at = sampi_mulhi(random[1], rejected.total[rejected.n]);
-    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_siblings_mass, &rejected, at);
+    cur->selected = (int64_t)sampi_find_rest(s, cur, sampi_siblings_mass, &rejected, at);
 }
 
 /* The tokens that the row may be asked to take: those of all children. */
@@ -92,7 +92,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
         row.next = sampi_next_in_tree;
     }
     sampi_set_draft(s, ratio ? &row : NULL);
-    samp_token token = samp_sample(&s->base, logits + (size_t)(test.node + 1) * test.n_vocab, test.n_vocab);
+    const float *x = logits + (size_t)(test.node + 1) * test.n_vocab;
+    samp_token token = ratio ? samp_sample(&s->base, x, test.n_vocab)
+                             : sampi_sample_behind(s, x, test.n_vocab, test.method == SAMP_VERIFY_RATIO);
     sampi_set_draft(s, NULL);
     return token;
 }

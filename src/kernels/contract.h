@@ -38,7 +38,9 @@
                too unless it is NULL. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
-               [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL) */
+               [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL)
+     marks     hit [n] = those i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
+               counter [3]. Returns how many. (SAMPLING_WATERMARK) */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -98,6 +100,10 @@ typedef struct sampi_kernels {
 #ifdef SAMPLING_GUMBEL_DECLARED
     size_t (*race)(const uint32_t *counter, const uint32_t *key, const int32_t *id, int32_t base, size_t n,
                    uint32_t most, int32_t *hit);
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+    size_t (*marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
+                    int32_t *hit);
 #endif
 } sampi_kernels;
 

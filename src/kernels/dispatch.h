@@ -14,6 +14,7 @@
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa, \
             sampi_survey_##isa, sampi_put_##isa SAMPI_KERNEL_EXPS(isa, long) SAMPI_KERNEL_RACE(isa) \
+            SAMPI_KERNEL_MARKS(isa) \
     }
 #ifndef SAMP_NO_MT19937
 #define SAMPI_KERNEL_EXPS(isa, long) , sampi_expf_##long, sampi_climb_##isa
@@ -24,6 +25,11 @@
 #define SAMPI_KERNEL_RACE(isa) , sampi_race_##isa
 #else
 #define SAMPI_KERNEL_RACE(isa)
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa
+#else
+#define SAMPI_KERNEL_MARKS(isa)
 #endif
 
 /* The best one comes last. */

@@ -569,3 +569,54 @@ SAMPI_T static size_t V(race)(const uint32_t *counter, const uint32_t *key, cons
     return hits;
 }
 #endif
+
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* The words of 2 SAMPI_W groups of four ids, from + 0 on: word [w] of the group in each lane. As V(noise), but the
+   group is the counter's first number, and all four are read. */
+SAMPI_OP void V(words)(const uint32_t *counter, const uint32_t *key, uint32_t from, V(i) word[4][2])
+{
+    V(q) a[4], b[4], c[4], d[4];
+    SAMPI_FOUR
+    {
+        V(i) four = V(loadi)(SAMPI_STEP) + V(alli)(from + (uint32_t)(k / 2 * SAMPI_W));
+        a[k] = (V(q))four >> (k % 2 ? 32 : 0);
+        b[k] = V(allq)(counter[0]), c[k] = V(allq)(counter[1]), d[k] = V(allq)(counter[2]);
+    }
+    uint32_t k0 = key[0], k1 = key[1];
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x[4], y[4];
+        SAMPI_FOUR x[k] = V(even)(a[k], V(allq)(0xD2511F53u)), y[k] = V(even)(c[k], V(allq)(0xCD9E8D57u));
+        SAMPI_FOUR a[k] = y[k] >> 32 ^ (b[k] ^ V(allq)(k0)), c[k] = x[k] >> 32 ^ (d[k] ^ V(allq)(k1));
+        SAMPI_FOUR b[k] = y[k], d[k] = x[k];
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    const V(q) low = V(allq)(0xFFFFFFFFu);
+    for (int k = 0; k < 2; k++) {
+        word[0][k] = (V(i))((a[2 * k] & low) | a[2 * k + 1] << 32);
+        word[1][k] = (V(i))((b[2 * k] & low) | b[2 * k + 1] << 32);
+        word[2][k] = (V(i))((c[2 * k] & low) | c[2 * k + 1] << 32);
+        word[3][k] = (V(i))((d[2 * k] & low) | d[2 * k + 1] << 32);
+    }
+}
+
+/* Mostly none of them hits. */
+SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
+                               int32_t *hit)
+{
+    SAMPI_TIDY
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i += 8 * SAMPI_W) {
+        const size_t len = n - i < 8 * SAMPI_W ? n - i : 8 * SAMPI_W;
+        V(i) word[4][2], in = V(alli)(0);
+        V(words)(counter, key, from + (uint32_t)(i / 4), word);
+        for (int w = 0; w < 4; w++)
+            for (int k = 0; k < 2; k++) in |= (V(i))(word[w][k] >= V(alli)(least));
+        if (!V(hsumq)(V(pairs)(in))) continue;
+        for (size_t k = 0; k < len; k++)
+            if (word[k % 4][k / 4 / SAMPI_W][k / 4 % SAMPI_W] >= least) hit[hits++] = (int32_t)(i + k);
+    }
+    return hits;
+}
+#endif

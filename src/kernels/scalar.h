@@ -182,3 +182,17 @@ static size_t sampi_race_scalar(const uint32_t *counter, const uint32_t *key, co
     return hits;
 }
 #endif
+
+#ifdef SAMPLING_WATERMARK_DECLARED
+static size_t sampi_marks_scalar(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n,
+                                 uint32_t least, int32_t *hit)
+{
+    uint32_t at[4] = { from, counter[0], counter[1], counter[2] }, out[4];
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i % 4 == 0) sampi_philox(at, key, out), at[0]++;
+        if (out[i % 4] >= least) hit[hits++] = (int32_t)i;
+    }
+    return hits;
+}
+#endif

@@ -63,6 +63,20 @@ static inline samp_token sampi_next_drafted(const sampi_draft *row, int32_t *at)
     return ++*at == 0 ? row->token : -1;
 }
 
+/* The row behind a whole draft. A mark with two keys has one for what a test of a draft adds. */
+static inline samp_token sampi_sample_behind(sampi_sampler *s, const float *logits, size_t n_vocab, bool ratio)
+{
+#ifdef SAMPLING_WATERMARK_DECLARED
+    sampi_mark_behind(s, ratio);
+    samp_token token = samp_sample(&s->base, logits, n_vocab);
+    sampi_mark_behind(s, false);
+    return token;
+#else
+    (void)ratio;
+    return samp_sample(&s->base, logits, n_vocab);
+#endif
+}
+
 /* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
    has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
@@ -82,7 +96,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
         if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    if (accepted == draft->n) out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+    if (accepted == draft->n) out[accepted] = sampi_sample_behind(s, logits + accepted * n_vocab, n_vocab, ratio);
     for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
     return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }

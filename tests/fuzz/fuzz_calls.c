@@ -3,6 +3,7 @@
    crashes or hangs, each status is one that the call's comment names, and a token that comes back is one of the
    vocabulary that its row does not mask; a clone gives the same. */
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "tests/support/inside.h"
@@ -195,13 +196,51 @@ static samp_sampler *any_constraint(source *s)
     }
 }
 
+/* ---- what comes back ---- */
+
+/* Bit -status: these are named. */
+enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024, NAME = 4096 };
+enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
+static void named(int status, int statuses)
+{
+    MUST(status <= 0 && status >= SAMP_STATUS_LAST && (statuses >> -status & 1));
+}
+
+/* ---- samplers ---- */
+
+/* With any numbers; a history that is allowed is short. A detector reads a few tokens by it. */
+static samp_sampler *any_watermark(source *s)
+{
+    samp_watermark mark = samp_default_watermark((samp_watermark_kind)below(s, 6));
+    samp_token text[20];
+    const size_t n = (size_t)below(s, 20);
+    samp_watermark_span span;
+    const char *field;
+    if (below(s, 2)) mark.context_width = any_int(s, 20);
+    if (below(s, 2)) mark.scope = (samp_watermark_scope)below(s, 4);
+    if (below(s, 2)) mark.history = any_int(s, 300);
+    if (below(s, 4) == 0) mark.alpha = (double)any_float(s);
+    if (below(s, 4) == 0) mark.depth = any_int(s, 40);
+    if (below(s, 4) == 0) mark.gamma = (double)any_float(s);
+    if (below(s, 4) == 0) mark.delta = any_float(s);
+    mark.key = choose(s, 8);
+    for (size_t i = 0; i < n; i++) text[i] = (samp_token)below(s, 5) - (below(s, 50) == 0 ? 5 : 0);
+    samp_sampler *made = (below(s, 5) ? samp_init_watermark : samp_init_watermark_draft)(below(s, 20) ? &mark : NULL);
+    named(samp_status(made, &field), CARRIED | OK);
+    int status = samp_watermark_find(&mark, text, n, (size_t)below(s, 30), &span);
+    named(status, NUL | RANGE | NOT | OK);
+    MUST(status || (span.p_value >= 0.0 && span.p_value <= 1.0 && span.ln_p <= 0.0 && span.begin <= span.end));
+    MUST(status || (span.end <= n && span.result.n_scored <= n && span.result.p_value <= span.p_value));
+    return made;
+}
+
 static samp_sampler *any_sampler(source *s)
 {
     static const samp_logit_bias bias[2] = { { 1, -INFINITY }, { 3, 2.0f } };
     static const char *const breakers[] = { "ab", "\n" };
     size_t keep = any_size(s, 20);
     float p = any_float(s), q = any_float(s), r = any_float(s);
-    switch (below(s, 33)) {
+    switch (below(s, 34)) {
         case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
         case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
         case 2:
@@ -236,19 +275,12 @@ static samp_sampler *any_sampler(source *s)
         case 29: return any_constraint(s);
         case 30: return samp_init_gumbel(choose(s, 8));
         case 31: return samp_init_p_less_norm(p, keep);
+        case 32: return any_watermark(s);
         default: return samp_init_dist(choose(s, 8));
     }
 }
 
-/* ---- what comes back ---- */
-
-/* Bit -status: these are named. */
-enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024, NAME = 4096 };
-enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
-static void named(int status, int statuses)
-{
-    MUST(status <= 0 && status >= SAMP_STATUS_LAST && (statuses >> -status & 1));
-}
+/* ---- tokens ---- */
 
 /* infill may choose the end of its vocabulary, masked or not. */
 static bool may_be(const samp_sampler *s, samp_token token)

@@ -9,6 +9,7 @@
 #define _DEFAULT_SOURCE /* mmap */
 #endif
 #define SAMPLING_GUMBEL
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tests/support/case.h"

@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* mmap */
 #endif
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tests/support/case.h"

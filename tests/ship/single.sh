@@ -32,6 +32,9 @@ int main(void)
 #ifdef SAMPLING_GUMBEL
     samp_free(samp_init_gumbel(1));
 #endif
+#ifdef SAMPLING_WATERMARK
+    samp_free(samp_init_watermark(NULL));
+#endif
 #ifdef SAMP_NO_MT19937 /* whatever would choose it says so, and changes nothing */
     const char *field = "";
     samp_settings *settings = samp_settings_new();
@@ -72,7 +75,7 @@ try() { # parts, what is left out
     "$CXX" -x c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $flags -I"$dir" -fsyntax-only "$dir/tokens.c"
     n=$((n + 1))
 }
-all="grammar constraints peers drafts gumbel kv shards llama"
+all="grammar constraints peers drafts gumbel watermark kv shards llama"
 try core ""
 try "$all" ""
 for part in $all; do try "$part" ""; done

@@ -583,6 +583,13 @@ static samp_sampler *make_adaptive_p(source *s)
     return samp_init_adaptive_p(target, decay, choose(s, 2));
 }
 
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "random_watermark.h"
+#endif
+#ifndef CASE_WATERMARKS /* percent of the samplers, where the part is there */
+#define CASE_WATERMARKS 5
+#endif
+
 /* A sampler for a vocabulary of about n tokens. What is missing here no random chain would play: that is an error. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"
@@ -629,6 +636,12 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
         case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
+        case SAMPI_WATERMARK:
+        case SAMPI_SYNTHID:
+        case SAMPI_SBW:
+#ifdef SAMPLING_WATERMARK_DECLARED
+            return make_watermark(s, kind != SAMPI_SBW);
+#endif
         case SAMPI_CONSTRAINT:
         case SAMPI_TOP_P_DECAY:
         case SAMPI_DIST:
@@ -666,6 +679,9 @@ static bool is_rare(int kind) { return kind == SAMPI_TOP_H || kind == SAMPI_MIN_
 
 static int make_stage(source *s)
 {
+#ifdef SAMPLING_WATERMARK_DECLARED
+    if (percent(s, CASE_WATERMARKS)) return SAMPI_SBW;
+#endif
     int kind = (int)below(s, percent(s, 95) ? N_STAGES : N_KINDS);
     return is_rare(kind) && percent(s, 70) ? SAMPI_TOP_K : kind;
 }
@@ -673,6 +689,9 @@ static int make_stage(source *s)
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
+#ifdef SAMPLING_WATERMARK_DECLARED
+    if (percent(s, 2 * CASE_WATERMARKS)) return SAMPI_WATERMARK;
+#endif
     return percent(s, 60) ? SAMPI_DIST : N_STAGES + (int)below(s, N_KINDS - N_STAGES);
 }
 
@@ -724,6 +743,9 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
         ADD_CONSTRAINT(chain, s, n, i ? 2 : 15);
+#ifdef SAMPLING_WATERMARK_DECLARED
+        if (i == 0 && percent(s, CASE_WATERMARKS)) samp_chain_add(chain, make_kind(s, SAMPI_SBW, n));
+#endif
         if (percent(s, is_rare(usual[i]) ? share / 4 : share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
@@ -932,8 +954,17 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-    if (x->kind == SAMPI_CONSTRAINT && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0) return false; /* up to sum */
+    if (x->kind == SAMPI_CONSTRAINT && memcmp(&x->u.limit.at, &y->u.limit.at, 6 * 4) != 0)
+        return false; /* up to sum */
     if (x->kind == SAMPI_TOP_P_DECAY && bits_of(x->u.decay.p) != bits_of(y->u.decay.p)) return false;
+#endif
+#ifdef SAMPLING_WATERMARK_DECLARED
+    if (x->kind == SAMPI_WATERMARK || x->kind == SAMPI_SYNTHID || x->kind == SAMPI_SBW) {
+        const sampi_watermark *m = &x->u.mark, *o = &y->u.mark;
+        if (m->count != o->count || m->generated != o->generated || m->ring.size != o->ring.size) return false;
+        for (uint32_t i = 1; i <= m->ring.size; i++)
+            if (sampi_mark_back(x, i) != sampi_mark_back(y, i)) return false;
+    }
 #endif
     if (sampi_has_mt(x) && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;
     for (int32_t i = 0; i < samp_chain_n(a); i++)

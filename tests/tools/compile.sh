@@ -47,6 +47,7 @@ sed 's/SAMPLING_KV/SAMPLING_PEERS/' "$dir/late.c" > "$dir/late_peers.c"
 sed 's/SAMPLING_KV/SAMPLING_SHARDS/' "$dir/late.c" > "$dir/late_shards.c"
 sed 's/SAMPLING_KV/SAMPLING_DRAFTS/' "$dir/late.c" > "$dir/late_drafts.c"
 sed 's/SAMPLING_KV/SAMPLING_CONSTRAINTS/' "$dir/late.c" > "$dir/late_constraints.c"
+sed 's/SAMPLING_KV/SAMPLING_WATERMARK/' "$dir/late.c" > "$dir/late_watermark.c"
 cat > "$dir/llama.c" <<'EOF'
 #define SAMPLING_LLAMA
 #define SAMPLING_IMPLEMENTATION
@@ -90,6 +91,7 @@ cp "$dir/late_peers.c" "$dir/late_peers.cpp"
 cp "$dir/late_shards.c" "$dir/late_shards.cpp"
 cp "$dir/late_drafts.c" "$dir/late_drafts.cpp"
 cp "$dir/late_constraints.c" "$dir/late_constraints.cpp"
+cp "$dir/late_watermark.c" "$dir/late_watermark.cpp"
 cp "$dir/llama.c" "$dir/llama.cpp"
 
 warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Wconversion -Wsign-conversion -Werror -I."
@@ -117,7 +119,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
 
 n=0
 errors() { # compiler, standard, suffix: an optional part that comes too late is one error, not hundreds
-    for late in late late_llama late_gumbel late_peers late_shards late_drafts late_constraints; do
+    for late in late late_llama late_gumbel late_peers late_shards late_drafts late_constraints late_watermark; do
         "$1" -std="$2" -I. -fsyntax-only "$dir/$late.$3" 2> "$dir/late.txt" && { echo "compile: $late.$3 compiles" >&2; exit 1; }
         [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
     done
@@ -153,6 +155,7 @@ hints() { # compiler, standard, suffix
             "#include \"sampling.h\"\nvoid use(void);\nvoid use(void) { $use; }\n"
     done <<END
 SAMPLING_GUMBEL samp_free(samp_init_gumbel(1))
+SAMPLING_WATERMARK samp_watermark mark = samp_default_watermark(SAMP_WATERMARK_SYNTHID); (void)mark
 SAMPLING_KV samp_kv_free(0)
 SAMPLING_LLAMA samp_llama_vocab_free(0)
 SAMPLING_GRAMMAR samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_REGEX, "a", 0, 0); (void)grammar
@@ -180,7 +183,7 @@ syntax() { # compiler, standard, suffix: what the language alone may find, of al
     "$1" -std="$2" $warn $parts -fsyntax-only "$dir/gpu.$3"
     n=$((n + 1))
 }
-parts="-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+parts="-DSAMPLING_KV -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK"
 
 if [ "${2:-}" = quick ]; then
     hints "$CC" c11 c

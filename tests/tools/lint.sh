@@ -15,6 +15,7 @@ cat > "$out/all.c" <<'END'
 #define SAMPLING_SHARDS
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"
 END

@@ -19,7 +19,7 @@ writable() {
     printf '%s\n' "$@" | sort > "$dir/named"
     if ! diff "$dir/named" "$dir/globals" >&2; then echo "namespace: other globals than the headers name" >&2; exit 1; fi
 }
-for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS; do
+for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK; do
     # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
@@ -31,17 +31,17 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMB
     undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc$more" || true)
     if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 done
-all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS"
+all="-DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR -DSAMPLING_GUMBEL -DSAMPLING_PEERS -DSAMPLING_SHARDS -DSAMPLING_DRAFTS -DSAMPLING_CONSTRAINTS -DSAMPLING_WATERMARK"
 # shellcheck disable=SC2086
 "$CC" -std=c11 -O0 $all -I. -c "$dir/static.c" -o "$dir/static.o"
 if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
 writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters
-if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking' "$dir/symbols"; then
+if grep -E '^samp_kv|^samp_llama|grammar|vocab_index|shard|gumbel|settings_from|samp_verify_|banned|thinking|watermark' "$dir/symbols"; then
     echo "namespace: optional parts that were not asked for" >&2
     exit 1
 fi
-for part in KV LLAMA GRAMMAR GUMBEL PEERS SHARDS DRAFTS; do
+for part in KV LLAMA GRAMMAR GUMBEL PEERS SHARDS DRAFTS WATERMARK; do
     case $part in PEERS) name=samp_settings_from ;; DRAFTS) name=samp_verify_ ;; *) name="samp_(init_)?${part%S}" ;; esac
     grep -qiE "^$name" "$dir/symbols-DSAMPLING_$part" || { echo "namespace: SAMPLING_$part adds nothing" >&2; exit 1; }
 done

@@ -23,7 +23,7 @@ echo "$("$CC" --version | head -n 1); thousands of bytes, seconds"
 echo "| parts | source | code, -O2 | code, -Os | compiling, -O2 |"
 echo "|---|---|---|---|---|"
 row core core ""
-for part in gumbel llama drafts kv constraints peers shards grammar; do row "$part" "$part" ""; done
-row all "grammar constraints peers drafts gumbel kv shards llama" ""
+for part in gumbel watermark llama drafts kv constraints peers shards grammar; do row "$part" "$part" ""; done
+row all "grammar constraints peers drafts gumbel watermark kv shards llama" ""
 for what in mt19937 operator avx512 avx2 sse2 neon wasm; do row "core without $what" core "$what"; done
 row "core without mt19937 and operator" core "mt19937 operator"

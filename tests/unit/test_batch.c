@@ -18,6 +18,7 @@
 #include "tests/support/heap.h"
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"

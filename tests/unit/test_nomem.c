@@ -18,6 +18,7 @@
 #define SAMPLING_SHARDS
 #define SAMPLING_DRAFTS
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
 #include "sampling_gpu.h"
@@ -261,6 +262,11 @@ static void a_lazy_grammar(world *w)
 static const char *const banned[] = { "{\"b", "the", "n" };
 static const samp_token listed[] = { '{', 'a', 'b', EOG };
 static const samp_sequence some_sequences[] = { { listed, 2, -1.0f }, { listed + 1, 1, 2.0f } };
+static const samp_watermark some_mark = { .kind = SAMP_WATERMARK_GUMBEL_DUAL, .key = 1, .context_width = 2, .history = 9 };
+static const uint64_t some_keys[] = { 1, 2 };
+static samp_watermark_result some_result, some_results[2];
+static samp_watermark_span some_span;
+static samp_watermark a_mark;
 static const samp_thinking a_span = { listed, 1, listed + 1, 2, NULL, 0 };
 static const samp_loop a_loop = { 1, 2, 2, 8, 1 };
 static const samp_thinking_plan a_plan = { 9,    2,       0.0f, 1, listed, 2, some_sequences, 2, SAMP_RAMP_LINEAR,
@@ -865,6 +871,12 @@ typedef enum promise {
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy())) \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist())) \
     X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9))) \
+    X(samp_init_watermark, nothing, MAKES, made(w, samp_init_watermark(&some_mark))) \
+    X(samp_init_watermark_draft, nothing, MAKES, made(w, samp_init_watermark_draft(&some_mark))) \
+    X(samp_watermark_detect, nothing, FAILS, samp_watermark_detect(&some_mark, listed, 4, &some_result)) \
+    X(samp_watermark_detect_keys, nothing, FAILS, \
+      samp_watermark_detect_keys(&some_mark, some_keys, 2, listed, 4, some_results)) \
+    X(samp_watermark_find, nothing, FAILS, samp_watermark_find(&some_mark, listed, 4, 2, &some_span)) \
     X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat())) \
     X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2())) \
     X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p())) \
@@ -1037,6 +1049,8 @@ static void test_library_needs_none(void **state)
     samp_params p;
     const char *field;
     NONE(samp_default_params, p = samp_default_params());
+    NONE(samp_default_watermark, a_mark = samp_default_watermark(SAMP_WATERMARK_SYNTHID));
+    NONE(samp_watermark_set, assert_ok(samp_watermark_set(&a_mark, "history", "20")));
     NONE(samp_plain_params, p = samp_plain_params());
     p.dry_multiplier = 0.5f;
     p.vocab = &letters;

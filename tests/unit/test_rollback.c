@@ -10,6 +10,7 @@
 #include "tests/support/heap.h"
 #define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_GRAMMAR
 #include "sampling.h"

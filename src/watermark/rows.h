@@ -1,0 +1,102 @@
+/* ---- watermarks on a row ----
+   The same as the applies, on the row where it lies. Gumbel's race goes by tiles, that with the most weight first, as
+   gumbel's in rows/selecting.h: of the others only words that could still win are looked at. A draw without the mark
+   is dist's. SynthID works on the compact row, SBW changes every logit in place. */
+
+/* The id of the token at place i, also where a view has indices for ids. */
+static samp_token sampi_mark_id(const sampi_row *row, size_t i)
+{
+    samp_token id = sampi_id_at(row, i);
+    return row->array ? row->array->data[id].id : id;
+}
+
+/* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
+   upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
+static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
+{
+    const sampi_row *row = it->row;
+    const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
+    if (most < 1.0) return;
+    const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
+    int32_t hit[SAMPI_TILE];
+    size_t hits = 0;
+    sampi_tile_at(it, t * SAMPI_TILE);
+    if (!sampi_is_compact(row) && !row->array)
+        hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
+    else
+        for (size_t i = 0; i < it->n; i++)
+            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least) hit[hits++] = (int32_t)i;
+    for (size_t k = 0; k < hits; k++) {
+        size_t i = (size_t)hit[k];
+        if (it->x[i] < row->floor) continue;
+        float l = sampi_logit_of(row, it->x[i]);
+        uint64_t w = sampi_weight(max, l);
+        if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+    }
+}
+
+static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    uint64_t *tile = row->work->sum;
+    sampi_mark_race race;
+    sampi_pieces it;
+    size_t first = 0;
+    if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
+    float max = sampi_row_max(row);
+    (void)sampi_row_envelope(row, max, tile);
+    for (size_t t = 1; t < sampi_n_tiles(row->n); t++)
+        if (tile[t] > tile[first]) first = t;
+    sampi_mark_start(&race, s, context, s->u.mark.is_behind);
+    sampi_start(&it, row);
+    sampi_mark_tile(&race, &it, max, first, tile[first]);
+    tile[first] = 0;
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++)
+        if (tile[t]) sampi_mark_tile(&race, &it, max, t, tile[t]);
+    row->token = sampi_id_at(row, race.index);
+    return SAMP_OK;
+}
+
+/* p and words lie where w does, 12 bytes a token. */
+static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    if (!sampi_mark_begin(s, context)) return sampi_fast_dist(row, s);
+    sampi_compact(row);
+    double *p = (double *)(void *)row->work->w, factor[2] = { 1.0, 1.0 };
+    uint32_t *word = (uint32_t *)(void *)(p + row->n), depth = (uint32_t)s->u.mark.depth;
+    sampi_words words;
+    sampi_words_of(&words, s->u.mark.key[0], context, (uint32_t)s->u.mark.width);
+    for (size_t i = 0; i < row->n; i++) {
+        p[i] = sampi_exp(row->top, row->x[i]);
+        word[i] = sampi_word(&words, sampi_mark_id(row, i));
+    }
+    for (uint32_t bit = 0; bit < depth; bit++) {
+        sampi_layer layer = { 0, 0 };
+        for (size_t i = 0; i < row->n; i++) {
+            uint64_t whole = (uint64_t)p[i];
+            layer.all += whole;
+            layer.with += whole & (0 - (uint64_t)(word[i] >> bit & 1));
+        }
+        sampi_layer_factors(&layer, factor);
+        for (size_t i = 0; i < row->n; i++) p[i] *= factor[word[i] >> bit & 1];
+    }
+    for (size_t i = 0; i < row->n; i++) row->work->x[i] = sampi_layer_logit(row->top, p[i]);
+    int status = sampi_scan(row);
+    return status ? status : sampi_fast_dist(row, s);
+}
+
+static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
+{
+    uint32_t context[64];
+    uint64_t seed;
+    sampi_sbw sbw;
+    if (!sampi_mark_begin(s, context)) return SAMP_OK;
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    sampi_sbw_of(&sbw, &s->u.mark, context);
+    float *x = (float *)(uintptr_t)row->x;
+    for (size_t i = 0; i < row->n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
+            x[i] = sampi_sbw_logit(x[i], s->u.mark.delta);
+    return sampi_scan(row);
+}
