@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8489 samplers/greedy.h               20074 grammar/reading.h
-     271 api/config.h                     8530 samplers/choose.h               20159 grammar/gbnf.h
-     302 api/types.h                      8593 samplers/ratio.h                20451 grammar/regex.h
-     552 api/missing.h                    8660 samplers/draw.h                 20848 grammar/derivatives.h
-     566 api/sample.h                     8745 samplers/dist.h                 21425 grammar/vocabulary.h
-     655 api/chains.h                     8775 samplers/gumbel.h               21893 grammar/triggers.h
-     907 api/samplers.h                   8842 watermark/function.h            22218 grammar/matcher.h
-    1169 api/gumbel.h                     9016 watermark/text.h                22395 grammar/states.h
-    1192 api/operator.h                   9205 watermark/draw.h                22550 grammar/items.h
-    1242 api/kv.h                         9417 samplers/mirostat.h             22676 grammar/masks.h
-    1423 api/llama_cpp.h                  9665 samplers/adaptive_p.h           22871 grammar/runs.h
-    1465 api/text_error.h                 9819 samplers/custom.h               23044 grammar/entries.h
-    1482 api/grammar.h                    9879 config/describe.h               23415 grammar/accepting.h
-    1677 api/shards.h                    10060 config/from_params.h            23751 grammar/waiting.h
-    1775 api/peers.h                     10125 config/orders.h                 23877 grammar/history.h
-    1844 api/drafts.h                    10356 config/numbers.h                24003 grammar/room.h
-    1943 api/constraints.h               10494 config/set.h                    24304 grammar/sampler.h
-    2228 api/watermark.h                 10648 config/tell.h                   24513 grammar/forced.h
-    2365 api/parts.h                     10779 config/settings.h               24681 grammar/hooks.h
-    2407 base/switches.h                 10891 life/rollback.h                 24805 schema/head.h
-    2661 base/random.h                   11147 life/chain.h                    24979 schema/errors.h
-    2684 base/mt19937.h                  11427 life/members.h                  25092 schema/collections.h
-    2758 base/exact.h                    11542 life/update.h                   25126 schema/references.h
-    2970 base/bits128.h                  11739 life/copy.h                     25398 schema/strings.h
-    3049 base/elements.h                 11907 rows/row.h                      25460 schema/numbers.h
-    3178 kernels/llama_cpp/contract.h    12213 rows/reserve.h                  25733 schema/sets.h
-    3226 kernels/contract.h              12283 rows/pieces.h                   25931 schema/formats.h
-    3352 kernels/scalar.h                12398 rows/thresholds.h               26128 schema/scalars.h
-    3552 kernels/llama_cpp/scalar.h      12504 rows/compact.h                  26427 schema/goals.h
-    3573 kernels/sets.h                  12686 rows/sums.h                     26648 schema/alternatives.h
-    3622 kernels/vectors.h               12834 rows/changes.h                  27126 schema/objects.h
-    3740 kernels/avx512.h                12915 rows/cuts.h                     27639 schema/arrays.h
-    3824 kernels/avx2.h                  13346 rows/typical.h                  27893 schema/whole.h
-    3886 kernels/sse2.h                  13658 rows/tail_free.h                28066 tags/head.h
-    3903 kernels/neon.h                  13731 rows/selecting.h                28189 tags/words.h
-    3925 kernels/wasm.h                  13862 rows/mirostat.h                 28297 tags/inside.h
-    3941 kernels/generic.h               13943 watermark/rows.h                28438 tags/formats.h
-    3961 kernels/shared.h                14047 rows/plan.h                     28839 grammar/grammars.h
-    4085 kernels/passes.h                14095 rows/logprobs.h                 28902 peers/tables.h
-    4709 kernels/llama_cpp/passes.h      14181 rows/step.h                     29209 peers/values.h
-    4793 kernels/check.h                 14198 rows/llama_cpp/sums.h           29621 peers/llama_server.h
-    4817 kernels/dispatch.h              14512 rows/llama_cpp/samplers.h       29690 peers/fields.h
-    5023 core/array.h                    14977 rows/llama_cpp/step.h           29851 peers/requests.h
-    5353 core/table.h                    15007 run/apply.h                     29975 shards/head.h
-    5536 core/windows.h                  15089 run/writing.h                   30124 shards/bytes.h
-    5628 constraints/record.h            15213 run/arrays.h                    30222 shards/merging.h
-    5685 watermark/record.h              15315 run/arrays_llama_cpp.h          30512 shards/row.h
-    5705 rows/work.h                     15513 run/walk.h                      30671 shards/answers.h
-    5731 life/past.h                     15617 run/finish.h                    31228 shards/logprobs.h
-    5791 core/record.h                   15657 run/draw_llama_cpp.h            31374 shards/told.h
-    5909 core/fields.h                   15731 run/draw.h                      31528 shards/steps.h
-    5996 core/owners.h                   15806 run/sample.h                    31738 shards/prefix.h
-    6068 core/mt19937.h                  15922 watermark/making.h              32288 shards/cuts.h
-    6125 core/no_mt19937.h               16151 watermark/tails.h               32500 shards/draws.h
-    6158 core/making.h                   16251 watermark/detect.h              32656 shards/way.h
-    6291 core/streams.h                  16471 run/verify.h                    32770 shards/memory.h
-    6329 life/state_fields.h             16575 run/batch.h                     32854 shards/batch.h
-    6429 samplers/llama_cpp.h            16727 life/state.h                    33262 drafts/head.h
-    6517 samplers/logit_bias.h           16903 operator/weights.h              33322 drafts/block.h
-    6618 samplers/patch.h                16991 operator/search.h               33512 drafts/tree.h
-    6668 samplers/penalties.h            17130 operator/run.h                  33648 drafts/relaxed.h
-    6818 samplers/dry.h                  17299 kv/cells.h                      33731 constraints/automaton.h
-    7275 samplers/cut.h                  17336 kv/making.h                     33821 constraints/making.h
-    7298 samplers/top_n_sigma.h          17562 kv/slot.h                       34037 constraints/sampler.h
-    7399 samplers/top_k.h                17701 kv/sequences.h                  34130 constraints/constructors.h
-    7455 samplers/tail_free.h            17836 kv/data.h                       34495 constraints/looking.h
-    7578 samplers/typical.h              17960 kv/update.h                     34562 constraints/thinking.h
-    7652 samplers/top_p.h                18086 kv/state.h                      34813 constraints/schedule.h
-    7694 samplers/min_p.h                18298 llama_cpp/functions.h           34903 constraints/accepting.h
-    7735 samplers/by_sums.h              18368 llama_cpp/object.h              35024 constraints/drawing.h
-    7881 samplers/top_h.h                18422 llama_cpp/vocabulary.h          35211 constraints/told.h
-    7934 samplers/min_k.h                18499 text/reading.h                  35276 constraints/kind.h
-    7990 samplers/xtc.h                  18609 text/strings.h                  35334 constraints/top_p_decay.h
-    8072 samplers/infill.h               18709 text/values.h                   35418 constraints/accessors.h
-    8187 samplers/temperature.h          18864 text/documents.h                35526 core/kinds.h
-    8350 samplers/smoothing.h            18940 grammar/head.h                  35574 base/restore.h
-    8432 samplers/softmax.h              18975 grammar/tree.h                  35588 api/license.h
-    8464 samplers/drafted.h              19777 grammar/finishing.h
+       2 api/opening.h                    8490 samplers/greedy.h               20075 grammar/reading.h
+     271 api/config.h                     8531 samplers/choose.h               20160 grammar/gbnf.h
+     302 api/types.h                      8594 samplers/ratio.h                20452 grammar/regex.h
+     552 api/missing.h                    8661 samplers/draw.h                 20849 grammar/derivatives.h
+     566 api/sample.h                     8746 samplers/dist.h                 21426 grammar/vocabulary.h
+     655 api/chains.h                     8776 samplers/gumbel.h               21894 grammar/triggers.h
+     907 api/samplers.h                   8843 watermark/function.h            22219 grammar/matcher.h
+    1169 api/gumbel.h                     9017 watermark/text.h                22396 grammar/states.h
+    1192 api/operator.h                   9206 watermark/draw.h                22551 grammar/items.h
+    1242 api/kv.h                         9418 samplers/mirostat.h             22677 grammar/masks.h
+    1423 api/llama_cpp.h                  9666 samplers/adaptive_p.h           22872 grammar/runs.h
+    1465 api/text_error.h                 9820 samplers/custom.h               23045 grammar/entries.h
+    1482 api/grammar.h                    9880 config/describe.h               23416 grammar/accepting.h
+    1677 api/shards.h                    10061 config/from_params.h            23752 grammar/waiting.h
+    1775 api/peers.h                     10126 config/orders.h                 23878 grammar/history.h
+    1844 api/drafts.h                    10357 config/numbers.h                24004 grammar/room.h
+    1943 api/constraints.h               10495 config/set.h                    24305 grammar/sampler.h
+    2229 api/watermark.h                 10649 config/tell.h                   24514 grammar/forced.h
+    2366 api/parts.h                     10780 config/settings.h               24682 grammar/hooks.h
+    2408 base/switches.h                 10892 life/rollback.h                 24806 schema/head.h
+    2662 base/random.h                   11148 life/chain.h                    24980 schema/errors.h
+    2685 base/mt19937.h                  11428 life/members.h                  25093 schema/collections.h
+    2759 base/exact.h                    11543 life/update.h                   25127 schema/references.h
+    2971 base/bits128.h                  11740 life/copy.h                     25399 schema/strings.h
+    3050 base/elements.h                 11908 rows/row.h                      25461 schema/numbers.h
+    3179 kernels/llama_cpp/contract.h    12214 rows/reserve.h                  25734 schema/sets.h
+    3227 kernels/contract.h              12284 rows/pieces.h                   25932 schema/formats.h
+    3353 kernels/scalar.h                12399 rows/thresholds.h               26129 schema/scalars.h
+    3553 kernels/llama_cpp/scalar.h      12505 rows/compact.h                  26428 schema/goals.h
+    3574 kernels/sets.h                  12687 rows/sums.h                     26649 schema/alternatives.h
+    3623 kernels/vectors.h               12835 rows/changes.h                  27127 schema/objects.h
+    3741 kernels/avx512.h                12916 rows/cuts.h                     27640 schema/arrays.h
+    3825 kernels/avx2.h                  13347 rows/typical.h                  27894 schema/whole.h
+    3887 kernels/sse2.h                  13659 rows/tail_free.h                28067 tags/head.h
+    3904 kernels/neon.h                  13732 rows/selecting.h                28190 tags/words.h
+    3926 kernels/wasm.h                  13863 rows/mirostat.h                 28298 tags/inside.h
+    3942 kernels/generic.h               13944 watermark/rows.h                28439 tags/formats.h
+    3962 kernels/shared.h                14048 rows/plan.h                     28840 grammar/grammars.h
+    4086 kernels/passes.h                14096 rows/logprobs.h                 28903 peers/tables.h
+    4710 kernels/llama_cpp/passes.h      14182 rows/step.h                     29210 peers/values.h
+    4794 kernels/check.h                 14199 rows/llama_cpp/sums.h           29622 peers/llama_server.h
+    4818 kernels/dispatch.h              14513 rows/llama_cpp/samplers.h       29691 peers/fields.h
+    5024 core/array.h                    14978 rows/llama_cpp/step.h           29852 peers/requests.h
+    5354 core/table.h                    15008 run/apply.h                     29976 shards/head.h
+    5537 core/windows.h                  15090 run/writing.h                   30125 shards/bytes.h
+    5629 constraints/record.h            15214 run/arrays.h                    30223 shards/merging.h
+    5686 watermark/record.h              15316 run/arrays_llama_cpp.h          30513 shards/row.h
+    5706 rows/work.h                     15514 run/walk.h                      30672 shards/answers.h
+    5732 life/past.h                     15618 run/finish.h                    31229 shards/logprobs.h
+    5792 core/record.h                   15658 run/draw_llama_cpp.h            31375 shards/told.h
+    5910 core/fields.h                   15732 run/draw.h                      31529 shards/steps.h
+    5997 core/owners.h                   15807 run/sample.h                    31739 shards/prefix.h
+    6069 core/mt19937.h                  15923 watermark/making.h              32289 shards/cuts.h
+    6126 core/no_mt19937.h               16152 watermark/tails.h               32501 shards/draws.h
+    6159 core/making.h                   16252 watermark/detect.h              32657 shards/way.h
+    6292 core/streams.h                  16472 run/verify.h                    32771 shards/memory.h
+    6330 life/state_fields.h             16576 run/batch.h                     32855 shards/batch.h
+    6430 samplers/llama_cpp.h            16728 life/state.h                    33263 drafts/head.h
+    6518 samplers/logit_bias.h           16904 operator/weights.h              33323 drafts/block.h
+    6619 samplers/patch.h                16992 operator/search.h               33513 drafts/tree.h
+    6669 samplers/penalties.h            17131 operator/run.h                  33649 drafts/relaxed.h
+    6819 samplers/dry.h                  17300 kv/cells.h                      33732 constraints/automaton.h
+    7276 samplers/cut.h                  17337 kv/making.h                     33822 constraints/making.h
+    7299 samplers/top_n_sigma.h          17563 kv/slot.h                       34038 constraints/sampler.h
+    7400 samplers/top_k.h                17702 kv/sequences.h                  34131 constraints/constructors.h
+    7456 samplers/tail_free.h            17837 kv/data.h                       34496 constraints/looking.h
+    7579 samplers/typical.h              17961 kv/update.h                     34563 constraints/thinking.h
+    7653 samplers/top_p.h                18087 kv/state.h                      34814 constraints/schedule.h
+    7695 samplers/min_p.h                18299 llama_cpp/functions.h           34904 constraints/accepting.h
+    7736 samplers/by_sums.h              18369 llama_cpp/object.h              35025 constraints/drawing.h
+    7882 samplers/top_h.h                18423 llama_cpp/vocabulary.h          35212 constraints/told.h
+    7935 samplers/min_k.h                18500 text/reading.h                  35277 constraints/kind.h
+    7991 samplers/xtc.h                  18610 text/strings.h                  35335 constraints/top_p_decay.h
+    8073 samplers/infill.h               18710 text/values.h                   35419 constraints/accessors.h
+    8188 samplers/temperature.h          18865 text/documents.h                35527 core/kinds.h
+    8351 samplers/smoothing.h            18941 grammar/head.h                  35575 base/restore.h
+    8433 samplers/softmax.h              18976 grammar/tree.h                  35589 api/license.h
+    8465 samplers/drafted.h              19778 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2153,7 +2153,8 @@ enum {
               If h is 0 there is none.
      Loop     behind every `every` tokens of a span, if u >= loop_from, its end is forced where the last last_n tokens
               of the span end with a loop.
-     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for another time.
+     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for
+              another time, also while the note is said.
      in       plan (may be NULL), all of which is copied; vocab may be NULL if there is no note: then no line ends.
               budget INT32_MAX: without a bound
      Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; the others stand at the members.
@@ -34697,7 +34698,7 @@ static void sampi_limit_spend(sampi_sampler *s, bool line)
     const uint64_t latest = sampi_limit_latest(r);
     if (!sampi_limit_counts(r)) return;
     bool over = r->count_in >= latest || (line && r->count_in >= sampi_limit_hard(r) && !sampi_limit_notes(r));
-    if (!over && (r->missing || !sampi_limit_loops(s))) return;
+    if (!over && (r->missing || sampi_limit_notes(r) || !sampi_limit_loops(s))) return;
     if (r->missing && r->count_in < latest + 4) return;
     sampi_limit_force(s);
 }

@@ -135,7 +135,7 @@ $(B)/%.full: $(B)/%
 	$(call stamp,SAMP_TEST_FULL=1 ./$<,$* (in full): $(RAN))
 
 ## test-full-long: those whose full length takes minutes
-test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
+test-full-long: $(B)/test_tales.full $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
 
 # what measures stacks and times, which sanitizers and valgrind change
 OWN_STACK := test_hostile

@@ -57,6 +57,38 @@ static samp_sampler *ngram(void) { return samp_init_no_repeat_ngram(3, WINDOW); 
 static samp_sampler *period(void) { return samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY); }
 static samp_sampler *cusum(void) { return samp_init_loop_breaker_cusum(6, WINDOW, 0.25f, 15.0f, INFINITY); }
 static samp_sampler *decay(void) { return samp_init_top_p_decay(0.9f, 0.9f, 0.3f, words, 5, 0); }
+/* A budget with all that it may have; a schedule at its time, and one that waits; and what a chain with these and a loop
+   breaker takes: what nothing forces in so many tokens. */
+static const samp_loop loop = { 4, 128, 3, 512, 16 };
+static samp_sampler *think_plan(void)
+{
+    samp_thinking_plan plan = { 0 };
+    plan.soft = 1, plan.grace = 50, plan.total = FORCED, plan.note = words, plan.n_note = 5;
+    plan.ramp = SAMP_RAMP_EXPONENTIAL, plan.bias = 10.0f;
+    return samp_init_thinking(&vocab, &span, 1, FORCED, 0, &plan);
+}
+static samp_sampler *think_loop(void)
+{
+    samp_thinking_plan plan = { 0 };
+    plan.loop = &loop;
+    return samp_init_thinking(&vocab, &span, 1, FORCED, 0, &plan);
+}
+static samp_sampler *schedule(int32_t to, samp_sampler *member)
+{
+    samp_schedule when = { SAMP_TOKENS, 0, to, 0, SAMP_ANYWHERE, NULL, 0, 0, NULL, 0, NULL, NULL };
+    return samp_init_schedule(&when, member);
+}
+static samp_sampler *scheduled(void) { return schedule(0, samp_init_eog_bias(eog, 2, 1.0f)); }
+static samp_sampler *waiting(void) { return schedule(20, samp_init_eog_bias(eog, 2, 1.0f)); }
+static samp_sampler *watch(void) { return samp_init_loop_watch(&loop); }
+static samp_sampler *all_three(void)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_chain_add(chain, samp_init_loop_breaker(4, 128, 3, 512, 16, INFINITY));
+    samp_chain_add(chain, think_plan());
+    samp_chain_add(chain, scheduled());
+    return chain;
+}
 static samp_sampler *think(void) { return samp_init_thinking_budget(&vocab, &span, 1, FORCED, 0); }
 
 static const struct {
@@ -79,7 +111,13 @@ static const struct {
               { "loop_breaker, last 512", period },
               { "loop_breaker_cusum, last 4096", cusum },
               { "top_p_decay", decay },
-              { "thinking_budget", think } };
+              { "thinking_budget", think },
+              { "thinking, with a ramp", think_plan },
+              { "thinking, a loop of 512 ends it", think_loop },
+              { "loop_watch, last 512", watch },
+              { "schedule of eog_bias, its time", scheduled },
+              { "schedule of eog_bias, waiting", waiting },
+              { "budget, schedule, loop breaker", all_three } };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static double now(void)

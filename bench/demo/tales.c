@@ -7,6 +7,7 @@
  *     ./tales --compare --temp 0.5,1.3            two settings side by side
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
+ *     ./tales --think 60                          thinks first, and is made to stop
  *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
  *     ./tales --json-schema bench/data/card.json --draft grammar   what the grammar forces needs no step
  *     ./tales --help
@@ -42,7 +43,7 @@ typedef struct {
     const char *grammar, *schema; /* files, or NULL */
     const char *ban;              /* strings with commas between, or NULL */
     const char *color;
-    size_t length, parallel, best_of, draft, ngram, loop, pause;
+    size_t length, parallel, best_of, draft, ngram, loop, think, pause;
     bool show, compare, verbose, help, by_grammar; /* by_grammar: the draft is what the grammar forces */
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
@@ -76,6 +77,7 @@ static const option options[] = {
     {{"--ban"},           TEXT, OWN(ban),     "what no story says; several with commas between: \"king,the wolf\""},
     {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
     {{"--loop-breaker"},  SIZE, OWN(loop),    "what has come N times in a row does not come again; 0 = off"},
+    {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the paragraph's end; 0 = off"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),
                                "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
@@ -425,8 +427,14 @@ static const struct {
                { 0.2, "\033[32m", "green 20 %" },
                { 0.05, "\033[36m", "cyan 5 %" },
                { 0.01, "\033[33m", "yellow 1 %" },
-               { 0.0, "\033[31m", "red less likely" } };
-enum { N_SHADES = sizeof shades / sizeof *shades };
+               { 0.0, "\033[31m", "red less likely" },
+               /* and of the tokens that are thought: --think; by stage, from SAMP_THINKING_OPEN on */
+               { 0.0, "\033[2m", "thinks" },
+               { 0.0, "\033[2;33m", "long enough" },
+               { 0.0, "\033[1;36m", "is told so" },
+               { 0.0, "\033[2;31m", "ends its line" },
+               { 0.0, "\033[1;35m", "ends" } };
+enum { N_SHADES = 5, N_STAGES = sizeof shades / sizeof *shades - N_SHADES };
 
 typedef struct {
     FILE *to;
@@ -689,7 +697,7 @@ static void progress_end(progress *pr)
 enum { MAX_STORIES = 64, MAX_DRAFT = 16, LONGEST = 1 << 28 };
 
 typedef struct {
-    samp_sampler *chain;
+    samp_sampler *chain, *mind; /* mind: a copy of what ends its thinking, for the colours; or NULL */
     uint64_t seed;
     samp_token *ids;      /* the prompt's, then the story's own */
     unsigned char *shade; /* of each */
@@ -878,7 +886,9 @@ static void take(library *lib, story *s, samp_token token, const float *row, con
     const int n_vocab = lib->m->n_vocab;
     double logp = set->best_of > 1 || lib->colours ? logprob(row, n_vocab, token) : 0.0;
     s->shade[s->n] = 0;
-    if (lib->colours) s->shade[s->n] = shade_of(exp(logp));
+    int stage = s->mind ? samp_thinking_now(s->mind) : SAMP_THINKING_NOT;
+    if (lib->colours) s->shade[s->n] = stage > 0 ? (unsigned char)(N_SHADES + stage - 1) : shade_of(exp(logp));
+    if (s->mind) samp_accept(s->mind, token);
     s->ids[s->n++] = token;
     s->logprob += logp;
     if (lib->grammar && token == TALES_END) s->end = s->n;
@@ -1176,6 +1186,36 @@ static samp_sampler *banned(const char *list, const samp_vocab *vocab)
     return samp_init_banned_strings(vocab, strings, n, 0);
 }
 
+/* The end of a paragraph ends its line. */
+static const char *line_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    *n_bytes = 1;
+    return token == TALES_END ? "\n" : tales_piece(vocab->user, token, n_bytes);
+}
+
+/* Thinking that ends well: from the prompt to the end of a paragraph. At half of its tokens it is told to stop, as the
+ * next one begins. */
+static samp_sampler *thinking(const tales_model *m, const settings *set, const samp_vocab *usual)
+{
+    static samp_vocab vocab;
+    enum { PROMPT = 1024, END = 16, NOTE = 32 };
+    samp_token prompt[PROMPT], end[END + 1], note[NOTE + 1];
+    int n_prompt = tales_tokenise(m, set->prompt, prompt, PROMPT), n_end = tales_tokenise(m, "</think>", end, END);
+    int n_note = tales_tokenise(m, "I have thought enough.", note, NOTE);
+    if (n_prompt < 1 || n_end < 1 || n_note < 1) return NULL;
+    end[n_end++] = note[n_note++] = TALES_END;
+    vocab = *usual;
+    vocab.token_bytes = line_bytes;
+    const samp_thinking span = { prompt, (size_t)n_prompt, end + 1, (size_t)n_end - 1, NULL, 0 };
+    samp_thinking_plan plan;
+    memset(&plan, 0, sizeof plan);
+    plan.soft_ratio = 0.5f;
+    plan.grace = 40;
+    plan.note = note + 1; /* all texts begin with the same token */
+    plan.n_note = (size_t)n_note - 1;
+    return samp_init_thinking(&vocab, &span, 1, set->think > LONGEST ? LONGEST : (int32_t)set->think, -1, &plan);
+}
+
 static int32_t whole(size_t n) { return n > INT32_MAX ? INT32_MAX : (int32_t)n; }
 
 /* Moves the samplers of a chain behind the stories' grammar, and what else they must keep to. */
@@ -1186,6 +1226,7 @@ static samp_sampler *with_rules(const library *lib, const settings *set, samp_sa
     int32_t window = params->n_ctx_train, n = whole(set->ngram), loop = whole(set->loop);
     samp_set_rng(chain, params->rng);
     if (lib->grammar) samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
+    if (set->think) samp_chain_add(chain, thinking(lib->m, set, params->vocab));
     if (set->ban) samp_chain_add(chain, banned(set->ban, params->vocab));
     if (n > 0) samp_chain_add(chain, samp_init_no_repeat_ngram(n, n > window ? n : window));
     if (set->loop) samp_chain_add(chain, samp_init_loop_breaker(4, window / 2, loop, window, 1, INFINITY));
@@ -1199,7 +1240,7 @@ static samp_sampler *make_chain(const library *lib, const settings *set, const s
 {
     const char *field = NULL;
     samp_sampler *chain = samp_chain_from_params(params, NULL);
-    bool rules = lib->grammar || set->ban || set->ngram || set->loop;
+    bool rules = lib->grammar || set->think || set->ban || set->ngram || set->loop;
     if (samp_status(chain, NULL) == SAMP_OK && rules) chain = with_rules(lib, set, chain, params);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     if (status == SAMP_OK && set->show) {
@@ -1233,7 +1274,7 @@ static void report(const library *lib, const settings *set)
     if (lib->colours) {
         bool on = isatty(STDERR_FILENO);
         fprintf(stderr, "colours:");
-        for (int i = 0; i < N_SHADES; i++)
+        for (int i = 0; i < N_SHADES + (set->think ? N_STAGES : 0); i++)
             fprintf(stderr, "%s %s%s%s", i ? "," : "", on ? shades[i].escape : "", shades[i].name,
                     on && *shades[i].escape ? "\033[0m" : "");
         fputc('\n', stderr);
@@ -1259,6 +1300,7 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         s->seed = params.seed;
         s->chain = make_chain(lib, set, &params);
         if (!s->chain) return false;
+        s->mind = set->think ? thinking(lib->m, set, vocab) : NULL;
         s->ids = malloc(n_ids * sizeof *s->ids);
         s->shade = calloc(n_ids, 1);
         if (!s->ids || !s->shade) break;
@@ -1267,6 +1309,7 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
             fprintf(stderr, "tales: the prompt has more than %d tokens\n", lib->m->n_ctx - 1);
             return false;
         }
+        for (int i = 0; s->mind && i < lib->n_prompt; i++) samp_accept(s->mind, s->ids[i]);
         s->end = lib->n_prompt + (int)set->length;
     }
     lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
@@ -1281,6 +1324,7 @@ static void close_library(library *lib)
 {
     for (int k = 0; k < lib->n_stories; k++) {
         samp_free(lib->stories[k].chain);
+        samp_free(lib->stories[k].mind);
         free(lib->stories[k].ids);
         free(lib->stories[k].shade);
     }
@@ -1313,6 +1357,7 @@ static const char *wrong(const settings *set, int n_ctx)
         return "--compare: without --parallel, --best-of and --show";
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
     if (set->by_grammar && !set->grammar && !set->schema) return "--draft grammar: with --grammar or --json-schema";
+    if (set->think && (set->grammar || set->schema)) return "--think: without --grammar and --json-schema";
     if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
     for (int i = 0; i < N_OPTIONS; i++) {
         const char *list = set->lists[i];

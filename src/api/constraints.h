@@ -210,7 +210,8 @@ enum {
               If h is 0 there is none.
      Loop     behind every `every` tokens of a span, if u >= loop_from, its end is forced where the last last_n tokens
               of the span end with a loop.
-     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for another time.
+     UTF-8    as there: an unfinished character gets up to 4 tokens more, at h + grace. A loop waits for
+              another time, also while the note is said.
      in       plan (may be NULL), all of which is copied; vocab may be NULL if there is no note: then no line ends.
               budget INT32_MAX: without a bound
      Range    not both soft and soft_ratio; total, soft, grace, loop_from >= 0; the others stand at the members.

@@ -135,7 +135,7 @@ static void sampi_limit_spend(sampi_sampler *s, bool line)
     const uint64_t latest = sampi_limit_latest(r);
     if (!sampi_limit_counts(r)) return;
     bool over = r->count_in >= latest || (line && r->count_in >= sampi_limit_hard(r) && !sampi_limit_notes(r));
-    if (!over && (r->missing || !sampi_limit_loops(s))) return;
+    if (!over && (r->missing || sampi_limit_notes(r) || !sampi_limit_loops(s))) return;
     if (r->missing && r->count_in < latest + 4) return;
     sampi_limit_force(s);
 }

@@ -61,6 +61,15 @@ tell --temp 0 --length 200 > "$dir/plain"
 tell --temp 0 --length 200 --no-repeat-ngram 3 > "$dir/banned"
 ! cmp -s "$dir/plain" "$dir/banned" || fail "--no-repeat-ngram 3: the same story"
 tell --temp 0 --length 800 > "$dir/plain"
+# What is thought ends within its budget and its line, whole, in colours of its own, and the same with guesses.
+for seed in 1 2 3; do
+    tell --seed $seed --length 240 --think 120 > "$dir/thought"
+    grep -q "I have thought enough." "$dir/thought" && grep -q "</think>" "$dir/thought" || fail "--think: $(cat "$dir/thought")"
+    tell --seed $seed --length 240 --think 120 --draft 4 > "$dir/drafted"
+    cmp "$dir/thought" "$dir/drafted" || fail "--think --draft 4: another story"
+done
+tell --think 120 --length 240 --color always > "$dir/thought"
+grep -q "$(printf '\033\[1;36mthought\|\033\[1;35m</think>')" "$dir/thought" || fail "--think: no colours"
 tell --temp 0 --length 800 --loop-breaker 2 > "$dir/banned"
 ! cmp -s "$dir/plain" "$dir/banned" || fail "--loop-breaker 2: the same story"
 

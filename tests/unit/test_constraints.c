@@ -369,7 +369,7 @@ static bool is_spent(const spec *p, const thought *t, const samp_token *text, si
 {
     size_t u = i - t->since, latest = t->h ? t->h + (size_t)p->plan.grace : 0, missing = missing_bytes(p, text, i);
     bool over = u >= latest || (i > 0 && ends_line(p, text[i - 1]) && u >= t->h && t->stage != NOTING);
-    if (!over && !missing && p->plan.loop && u >= (size_t)p->plan.loop_from && u % (size_t)p->every == 0)
+    if (!over && !missing && t->stage != NOTING && p->plan.loop && u >= (size_t)p->plan.loop_from && u % (size_t)p->every == 0)
         over = period_of(p, text + t->since, u) > 0;
     return over && (!missing || u >= latest + 4);
 }

@@ -2,6 +2,7 @@
    chain; and what its loader says of damaged files. Run from the repository's root. */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 #define SAMPLING_KV
+#define SAMPLING_CONSTRAINTS
 #include "sampling.h"
 #include "bench/demo/tales_model.h"
 #include "tests/support/test.h"
@@ -198,6 +199,128 @@ static void test_greedy_params(void **state)
     }
 }
 
+/* ---- thinking, with made-up tags ---- */
+
+/* The end of a paragraph ends its line. */
+static const char *line_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = 1;
+    return token == TALES_END ? "\n" : tales_piece(&model, token, n);
+}
+
+/* Bytes of a character still to come behind a token: of a text that may be no UTF-8 at all. */
+static int still_missing(int missing, samp_token token)
+{
+    size_t n;
+    const char *bytes = line_bytes(NULL, token, &n);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if ((c & 0xc0) == 0x80)
+            missing -= missing > 0;
+        else
+            missing = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc0;
+    }
+    return missing;
+}
+
+static samp_thinking_plan any_plan(source *rng, int32_t budget, const samp_token *note, size_t n_note,
+                                   const samp_loop *loop)
+{
+    samp_thinking_plan plan;
+    memset(&plan, 0, sizeof plan);
+    if (below(rng, 2))
+        plan.soft_ratio = (float)uniform(rng);
+    else
+        plan.soft = (int32_t)below(rng, (uint64_t)budget + 2);
+    plan.grace = (int32_t)below(rng, 20);
+    if (below(rng, 3) == 0) plan.total = 1 + (int32_t)below(rng, 120);
+    if (below(rng, 2)) plan.note = note, plan.n_note = n_note;
+    plan.ramp = (samp_ramp)below(rng, 3);
+    plan.bias = (float)(20.0 * uniform(rng));
+    if (below(rng, 3) == 0) plan.loop = loop;
+    return plan;
+}
+
+/* Random budgets on the model: a span has never more tokens than its hard end and the grace, but for a character that is
+   not whole; its end is never broken, nor is the note; behind the last span nothing is forced. Now and then it is ended
+   by hand, and a copy that goes on from saved bytes says the same. */
+static void test_thinking(void **state)
+{
+    (void)state;
+    enum { TAG = 32, LONG = 150 };
+    samp_token start[TAG], end[TAG], note[TAG];
+    const int n_start = tales_tokenise(&model, "<think>", start, TAG),
+              n_end = tales_tokenise(&model, "</think>", end, TAG);
+    int n_note = tales_tokenise(&model, "I should answer now.", note, TAG - 1);
+    note[n_note++] = TALES_END;
+    const samp_vocab vocab = { model.n_vocab, line_bytes, NULL, NULL, NULL, 0, -1, -1 };
+    const samp_thinking span = { start + 1, (size_t)n_start - 1, end + 1, (size_t)n_end - 1, NULL, 0 };
+    const samp_loop loop = { 1, 32, 3, 100, 1 };
+    const samp_logit_bias more_lines = { TALES_END, 4.0f };
+    size_t seen[6] = { 0 };
+    for (uint64_t i = 0; i < cases(1000, 3); i++) {
+        source rng = source_stream(i);
+        const int32_t budget = (int32_t)below(&rng, 90), by_hand = below(&rng, 5) ? -1 : (int32_t)below(&rng, 40);
+        const samp_thinking_plan plan = any_plan(&rng, budget, note + 1, (size_t)n_note - 1, &loop);
+        samp_sampler *chain = samp_chain_init(), *copy;
+        assert_ok(samp_chain_add(chain, samp_init_thinking(&vocab, &span, 1, budget, -1, &plan)));
+        assert_ok(samp_chain_add(chain, samp_init_logit_bias(model.n_vocab, 1, &more_lines)));
+        assert_ok(samp_chain_add(chain, samp_init_temp(below(&rng, 2) ? 0.8f : 2.5f)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(i)));
+        const float *logits = tales_eval(&model, TALES_BEGIN, 0);
+        int pos = 1, spent = 0;
+        for (int spans = 0; spans < 2 && pos < model.n_ctx - LONG; spans++) {
+            for (int k = 1; k < n_start; k++) {
+                assert_ok(samp_accept(chain, start[k]));
+                logits = tales_eval(&model, start[k], pos++);
+            }
+            int left = plan.total ? plan.total - spent : budget, u = 0, missing = 0, at = 0, forced = 0;
+            const int hard = left < 0 ? 0 : left < budget ? left : budget;
+            while (samp_thinking_now(chain) != SAMP_THINKING_NOT) {
+                unsigned char bytes[1 << 14];
+                int stage = samp_thinking_now(chain);
+                if (by_hand == u && stage != SAMP_THINKING_ENDS) {
+                    assert_ok(samp_thinking_end(chain));
+                    stage = samp_thinking_now(chain);
+                }
+                seen[stage]++;
+                if (stage == SAMP_THINKING_ENDS) {
+                    if (!forced++) assert_true(missing == 0 || u >= hard + 4);
+                } else {
+                    assert_true(u < (hard ? hard + plan.grace : 0) + (missing ? 4 : 0));
+                    assert_num(forced, 0); /* an end that is forced is forced to its end */
+                }
+                copy = samp_clone(chain);
+                size_t size = samp_state_size(chain);
+                assert_true(size <= sizeof bytes);
+                assert_ok(samp_state_save(chain, bytes, size));
+                assert_ok(samp_accept(copy, 5)); /* it has seen something else */
+                assert_ok(samp_state_load(copy, bytes, size));
+                samp_token token = samp_sample(chain, logits, (size_t)model.n_vocab);
+                assert_num(samp_sample(copy, logits, (size_t)model.n_vocab), token);
+                samp_free(copy);
+                assert_true(token >= 0);
+                if (stage == SAMP_THINKING_NOTE) assert_num(token, note[1 + at++]);
+                missing = still_missing(missing, token);
+                u++;
+                logits = tales_eval(&model, token, pos++);
+                if (samp_thinking_now(chain) == SAMP_THINKING_NOT) { /* by itself too */
+                    samp_token last[TAG];
+                    assert_num(samp_prev(chain, last, (size_t)n_end - 1), n_end - 1);
+                    assert_memory_equal(last, end + 1, ((size_t)n_end - 1) * sizeof *last);
+                }
+            }
+            assert_true(at == 0 || at == n_note - 1 || by_hand >= 0); /* all of the note, or nothing */
+            spent += u;
+            assert_num(samp_thinking_used(chain), spent);
+        }
+        samp_free(chain);
+    }
+    if (quick()) return;
+    for (int stage = SAMP_THINKING_OPEN; stage <= SAMP_THINKING_ENDS; stage++) assert_true(seen[stage] > 20);
+}
+
 /* What tales_load says of the first n bytes of the model, one of them changed (at < 0: none). */
 static const char *load_damaged(const uint8_t *bytes, size_t n, long at, uint8_t value)
 {
@@ -257,7 +380,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_logits_golden), cmocka_unit_test(test_new_text),
         cmocka_unit_test(test_eval_range),    cmocka_unit_test(test_greedy_alone),
         cmocka_unit_test(test_greedy_chain),  cmocka_unit_test(test_greedy_params),
-        cmocka_unit_test(test_load_errors),
+        cmocka_unit_test(test_load_errors),   cmocka_unit_test(test_thinking),
     };
     return test_run(argc, argv, tests, setup, teardown);
 }
