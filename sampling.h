@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8490 samplers/greedy.h               20075 grammar/reading.h
-     271 api/config.h                     8531 samplers/choose.h               20160 grammar/gbnf.h
-     302 api/types.h                      8594 samplers/ratio.h                20452 grammar/regex.h
-     552 api/missing.h                    8661 samplers/draw.h                 20849 grammar/derivatives.h
-     566 api/sample.h                     8746 samplers/dist.h                 21426 grammar/vocabulary.h
-     655 api/chains.h                     8776 samplers/gumbel.h               21894 grammar/triggers.h
-     907 api/samplers.h                   8843 watermark/function.h            22219 grammar/matcher.h
-    1169 api/gumbel.h                     9017 watermark/text.h                22396 grammar/states.h
-    1192 api/operator.h                   9206 watermark/draw.h                22551 grammar/items.h
-    1242 api/kv.h                         9418 samplers/mirostat.h             22677 grammar/masks.h
-    1423 api/llama_cpp.h                  9666 samplers/adaptive_p.h           22872 grammar/runs.h
-    1465 api/text_error.h                 9820 samplers/custom.h               23045 grammar/entries.h
-    1482 api/grammar.h                    9880 config/describe.h               23416 grammar/accepting.h
-    1677 api/shards.h                    10061 config/from_params.h            23752 grammar/waiting.h
-    1775 api/peers.h                     10126 config/orders.h                 23878 grammar/history.h
-    1844 api/drafts.h                    10357 config/numbers.h                24004 grammar/room.h
-    1943 api/constraints.h               10495 config/set.h                    24305 grammar/sampler.h
-    2229 api/watermark.h                 10649 config/tell.h                   24514 grammar/forced.h
-    2366 api/parts.h                     10780 config/settings.h               24682 grammar/hooks.h
-    2408 base/switches.h                 10892 life/rollback.h                 24806 schema/head.h
-    2662 base/random.h                   11148 life/chain.h                    24980 schema/errors.h
-    2685 base/mt19937.h                  11428 life/members.h                  25093 schema/collections.h
-    2759 base/exact.h                    11543 life/update.h                   25127 schema/references.h
-    2971 base/bits128.h                  11740 life/copy.h                     25399 schema/strings.h
-    3050 base/elements.h                 11908 rows/row.h                      25461 schema/numbers.h
-    3179 kernels/llama_cpp/contract.h    12214 rows/reserve.h                  25734 schema/sets.h
-    3227 kernels/contract.h              12284 rows/pieces.h                   25932 schema/formats.h
-    3353 kernels/scalar.h                12399 rows/thresholds.h               26129 schema/scalars.h
-    3553 kernels/llama_cpp/scalar.h      12505 rows/compact.h                  26428 schema/goals.h
-    3574 kernels/sets.h                  12687 rows/sums.h                     26649 schema/alternatives.h
-    3623 kernels/vectors.h               12835 rows/changes.h                  27127 schema/objects.h
-    3741 kernels/avx512.h                12916 rows/cuts.h                     27640 schema/arrays.h
-    3825 kernels/avx2.h                  13347 rows/typical.h                  27894 schema/whole.h
-    3887 kernels/sse2.h                  13659 rows/tail_free.h                28067 tags/head.h
-    3904 kernels/neon.h                  13732 rows/selecting.h                28190 tags/words.h
-    3926 kernels/wasm.h                  13863 rows/mirostat.h                 28298 tags/inside.h
-    3942 kernels/generic.h               13944 watermark/rows.h                28439 tags/formats.h
-    3962 kernels/shared.h                14048 rows/plan.h                     28840 grammar/grammars.h
-    4086 kernels/passes.h                14096 rows/logprobs.h                 28903 peers/tables.h
-    4710 kernels/llama_cpp/passes.h      14182 rows/step.h                     29210 peers/values.h
-    4794 kernels/check.h                 14199 rows/llama_cpp/sums.h           29622 peers/llama_server.h
-    4818 kernels/dispatch.h              14513 rows/llama_cpp/samplers.h       29691 peers/fields.h
-    5024 core/array.h                    14978 rows/llama_cpp/step.h           29852 peers/requests.h
-    5354 core/table.h                    15008 run/apply.h                     29976 shards/head.h
-    5537 core/windows.h                  15090 run/writing.h                   30125 shards/bytes.h
-    5629 constraints/record.h            15214 run/arrays.h                    30223 shards/merging.h
-    5686 watermark/record.h              15316 run/arrays_llama_cpp.h          30513 shards/row.h
-    5706 rows/work.h                     15514 run/walk.h                      30672 shards/answers.h
-    5732 life/past.h                     15618 run/finish.h                    31229 shards/logprobs.h
-    5792 core/record.h                   15658 run/draw_llama_cpp.h            31375 shards/told.h
-    5910 core/fields.h                   15732 run/draw.h                      31529 shards/steps.h
-    5997 core/owners.h                   15807 run/sample.h                    31739 shards/prefix.h
-    6069 core/mt19937.h                  15923 watermark/making.h              32289 shards/cuts.h
-    6126 core/no_mt19937.h               16152 watermark/tails.h               32501 shards/draws.h
-    6159 core/making.h                   16252 watermark/detect.h              32657 shards/way.h
-    6292 core/streams.h                  16472 run/verify.h                    32771 shards/memory.h
-    6330 life/state_fields.h             16576 run/batch.h                     32855 shards/batch.h
-    6430 samplers/llama_cpp.h            16728 life/state.h                    33263 drafts/head.h
-    6518 samplers/logit_bias.h           16904 operator/weights.h              33323 drafts/block.h
-    6619 samplers/patch.h                16992 operator/search.h               33513 drafts/tree.h
-    6669 samplers/penalties.h            17131 operator/run.h                  33649 drafts/relaxed.h
-    6819 samplers/dry.h                  17300 kv/cells.h                      33732 constraints/automaton.h
-    7276 samplers/cut.h                  17337 kv/making.h                     33822 constraints/making.h
-    7299 samplers/top_n_sigma.h          17563 kv/slot.h                       34038 constraints/sampler.h
-    7400 samplers/top_k.h                17702 kv/sequences.h                  34131 constraints/constructors.h
-    7456 samplers/tail_free.h            17837 kv/data.h                       34496 constraints/looking.h
-    7579 samplers/typical.h              17961 kv/update.h                     34563 constraints/thinking.h
-    7653 samplers/top_p.h                18087 kv/state.h                      34814 constraints/schedule.h
-    7695 samplers/min_p.h                18299 llama_cpp/functions.h           34904 constraints/accepting.h
-    7736 samplers/by_sums.h              18369 llama_cpp/object.h              35025 constraints/drawing.h
-    7882 samplers/top_h.h                18423 llama_cpp/vocabulary.h          35212 constraints/told.h
-    7935 samplers/min_k.h                18500 text/reading.h                  35277 constraints/kind.h
-    7991 samplers/xtc.h                  18610 text/strings.h                  35335 constraints/top_p_decay.h
-    8073 samplers/infill.h               18710 text/values.h                   35419 constraints/accessors.h
-    8188 samplers/temperature.h          18865 text/documents.h                35527 core/kinds.h
-    8351 samplers/smoothing.h            18941 grammar/head.h                  35575 base/restore.h
-    8433 samplers/softmax.h              18976 grammar/tree.h                  35589 api/license.h
-    8465 samplers/drafted.h              19778 grammar/finishing.h
+       2 api/opening.h                    8496 samplers/greedy.h               20081 grammar/reading.h
+     271 api/config.h                     8537 samplers/choose.h               20166 grammar/gbnf.h
+     302 api/types.h                      8600 samplers/ratio.h                20458 grammar/regex.h
+     552 api/missing.h                    8667 samplers/draw.h                 20855 grammar/derivatives.h
+     566 api/sample.h                     8752 samplers/dist.h                 21432 grammar/vocabulary.h
+     655 api/chains.h                     8782 samplers/gumbel.h               21900 grammar/triggers.h
+     907 api/samplers.h                   8849 watermark/function.h            22225 grammar/matcher.h
+    1169 api/gumbel.h                     9023 watermark/text.h                22402 grammar/states.h
+    1192 api/operator.h                   9212 watermark/draw.h                22557 grammar/items.h
+    1242 api/kv.h                         9424 samplers/mirostat.h             22683 grammar/masks.h
+    1423 api/llama_cpp.h                  9672 samplers/adaptive_p.h           22878 grammar/runs.h
+    1465 api/text_error.h                 9826 samplers/custom.h               23051 grammar/entries.h
+    1482 api/grammar.h                    9886 config/describe.h               23422 grammar/accepting.h
+    1677 api/shards.h                    10067 config/from_params.h            23758 grammar/waiting.h
+    1775 api/peers.h                     10132 config/orders.h                 23884 grammar/history.h
+    1850 api/drafts.h                    10363 config/numbers.h                24010 grammar/room.h
+    1949 api/constraints.h               10501 config/set.h                    24311 grammar/sampler.h
+    2235 api/watermark.h                 10655 config/tell.h                   24520 grammar/forced.h
+    2372 api/parts.h                     10786 config/settings.h               24688 grammar/hooks.h
+    2414 base/switches.h                 10898 life/rollback.h                 24812 schema/head.h
+    2668 base/random.h                   11154 life/chain.h                    24986 schema/errors.h
+    2691 base/mt19937.h                  11434 life/members.h                  25099 schema/collections.h
+    2765 base/exact.h                    11549 life/update.h                   25133 schema/references.h
+    2977 base/bits128.h                  11746 life/copy.h                     25405 schema/strings.h
+    3056 base/elements.h                 11914 rows/row.h                      25467 schema/numbers.h
+    3185 kernels/llama_cpp/contract.h    12220 rows/reserve.h                  25740 schema/sets.h
+    3233 kernels/contract.h              12290 rows/pieces.h                   25938 schema/formats.h
+    3359 kernels/scalar.h                12405 rows/thresholds.h               26135 schema/scalars.h
+    3559 kernels/llama_cpp/scalar.h      12511 rows/compact.h                  26434 schema/goals.h
+    3580 kernels/sets.h                  12693 rows/sums.h                     26655 schema/alternatives.h
+    3629 kernels/vectors.h               12841 rows/changes.h                  27133 schema/objects.h
+    3747 kernels/avx512.h                12922 rows/cuts.h                     27646 schema/arrays.h
+    3831 kernels/avx2.h                  13353 rows/typical.h                  27900 schema/whole.h
+    3893 kernels/sse2.h                  13665 rows/tail_free.h                28073 tags/head.h
+    3910 kernels/neon.h                  13738 rows/selecting.h                28196 tags/words.h
+    3932 kernels/wasm.h                  13869 rows/mirostat.h                 28304 tags/inside.h
+    3948 kernels/generic.h               13950 watermark/rows.h                28445 tags/formats.h
+    3968 kernels/shared.h                14054 rows/plan.h                     28846 grammar/grammars.h
+    4092 kernels/passes.h                14102 rows/logprobs.h                 28909 peers/tables.h
+    4716 kernels/llama_cpp/passes.h      14188 rows/step.h                     29218 peers/values.h
+    4800 kernels/check.h                 14205 rows/llama_cpp/sums.h           29644 peers/llama_server.h
+    4824 kernels/dispatch.h              14519 rows/llama_cpp/samplers.h       29713 peers/fields.h
+    5030 core/array.h                    14984 rows/llama_cpp/step.h           29875 peers/requests.h
+    5360 core/table.h                    15014 run/apply.h                     30000 shards/head.h
+    5543 core/windows.h                  15096 run/writing.h                   30149 shards/bytes.h
+    5635 constraints/record.h            15220 run/arrays.h                    30247 shards/merging.h
+    5692 watermark/record.h              15322 run/arrays_llama_cpp.h          30537 shards/row.h
+    5712 rows/work.h                     15520 run/walk.h                      30696 shards/answers.h
+    5738 life/past.h                     15624 run/finish.h                    31253 shards/logprobs.h
+    5798 core/record.h                   15664 run/draw_llama_cpp.h            31399 shards/told.h
+    5916 core/fields.h                   15738 run/draw.h                      31553 shards/steps.h
+    6003 core/owners.h                   15813 run/sample.h                    31763 shards/prefix.h
+    6075 core/mt19937.h                  15929 watermark/making.h              32313 shards/cuts.h
+    6132 core/no_mt19937.h               16158 watermark/tails.h               32525 shards/draws.h
+    6165 core/making.h                   16258 watermark/detect.h              32681 shards/way.h
+    6298 core/streams.h                  16478 run/verify.h                    32795 shards/memory.h
+    6336 life/state_fields.h             16582 run/batch.h                     32879 shards/batch.h
+    6436 samplers/llama_cpp.h            16734 life/state.h                    33287 drafts/head.h
+    6524 samplers/logit_bias.h           16910 operator/weights.h              33347 drafts/block.h
+    6625 samplers/patch.h                16998 operator/search.h               33537 drafts/tree.h
+    6675 samplers/penalties.h            17137 operator/run.h                  33673 drafts/relaxed.h
+    6825 samplers/dry.h                  17306 kv/cells.h                      33756 constraints/automaton.h
+    7282 samplers/cut.h                  17343 kv/making.h                     33846 constraints/making.h
+    7305 samplers/top_n_sigma.h          17569 kv/slot.h                       34062 constraints/sampler.h
+    7406 samplers/top_k.h                17708 kv/sequences.h                  34155 constraints/constructors.h
+    7462 samplers/tail_free.h            17843 kv/data.h                       34520 constraints/looking.h
+    7585 samplers/typical.h              17967 kv/update.h                     34587 constraints/thinking.h
+    7659 samplers/top_p.h                18093 kv/state.h                      34838 constraints/schedule.h
+    7701 samplers/min_p.h                18305 llama_cpp/functions.h           34928 constraints/accepting.h
+    7742 samplers/by_sums.h              18375 llama_cpp/object.h              35049 constraints/drawing.h
+    7888 samplers/top_h.h                18429 llama_cpp/vocabulary.h          35236 constraints/told.h
+    7941 samplers/min_k.h                18506 text/reading.h                  35301 constraints/kind.h
+    7997 samplers/xtc.h                  18616 text/strings.h                  35359 constraints/top_p_decay.h
+    8079 samplers/infill.h               18716 text/values.h                   35443 constraints/accessors.h
+    8194 samplers/temperature.h          18871 text/documents.h                35551 core/kinds.h
+    8357 samplers/smoothing.h            18947 grammar/head.h                  35599 base/restore.h
+    8439 samplers/softmax.h              18982 grammar/tree.h                  35613 api/license.h
+    8471 samplers/drafted.h              19784 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1788,10 +1788,11 @@ typedef enum samp_peer {
 
 /* What a request says beside its settings. */
 typedef struct samp_request {
-    samp_text_error error; /* SAMP_OK, or what is wrong, and where in the text */
-    char field[64];        /* the field that it is about, "top_k" or "options.top_k"; "": none */
-    bool seeded;           /* it has a seed of its own; if not, the settings keep theirs */
-    bool with_prompt;      /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+    samp_text_error error;   /* SAMP_OK, or what is wrong, and where in the text */
+    char field[64];          /* the field that it is about, "top_k" or "options.top_k"; "": none */
+    bool seeded;             /* it has a seed of its own; if not, the settings keep theirs */
+    bool with_prompt;        /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+    int32_t thinking_budget; /* tokens it may think at most, for samp_init_thinking; -1: it does not say */
 } samp_request;
 
 /* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
@@ -1810,6 +1811,11 @@ typedef struct samp_request {
               tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
               SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
+     Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
+              llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
+              number counts) comes in request->thinking_budget, for samp_init_thinking; where request is NULL it is
+              SAMP_E_UNSUPPORTED. Texts such as reasoning_budget_message are the caller's to tokenise. Efforts
+              (reasoning_effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
@@ -28918,19 +28924,20 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 
 /* What is done with a field's value. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,  /* it becomes the member */
-    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: 0, or else at least 0.01 */
-    SAMPI_PEER_SEED,    /* a whole number; -1 is none, if lo is -1 */
-    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
-    SAMPI_PEER_BAN,     /* [id]: a bias of -infinity */
-    SAMPI_PEER_STRINGS, /* dry_breakers: [text] */
-    SAMPI_PEER_ORDER,   /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
-    SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
-    SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
-    SAMPI_PEER_CHOICE,  /* which tool is called: "auto" and "none" say nothing of a token, all else does */
-    SAMPI_PEER_TOOLS,   /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
+    SAMPI_PEER_NUMBER,   /* it becomes the member */
+    SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
+    SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
+    SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
+    SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
+    SAMPI_PEER_SAMPLE,   /* true: sample; false: take the most likely token */
+    SAMPI_PEER_NEUTRAL,  /* only one value means nothing: `usual`, or what is empty if that is "" */
+    SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
+    SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
+    SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
+    SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
 
 enum {
@@ -29007,7 +29014,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("allowed_token_ids", NULL),
     SAMPI_PEER_ONLY("bad_words", ""),
     SAMPI_PEER_ONLY("min_tokens", "0"),
-    SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
+    SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
@@ -29096,8 +29103,8 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_ONLY("ignore_eos", "false"),
-    SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
-    SAMPI_PEER_ONLY("thinking_budget_tokens", "-1"),
+    SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
+    SAMPI_PEER_DOES("thinking_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -29205,6 +29212,7 @@ typedef struct sampi_ask {
     samp_settings *to; /* what is made of it */
     samp_request *out;
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
+    bool tells;             /* is *out the caller's? */
 } sampi_ask;
 
 /* ---- src/peers/values.h ---- */
@@ -29439,6 +29447,20 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     } else {
         *(size_t *)to = (size_t)x;
     }
+    return SAMP_OK;
+}
+
+/* Tokens to think: no member, so somebody must be told. */
+static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    int status = sampi_ask_count(ask, node, &x);
+    if (!status) status = sampi_ask_range(f, &usual, &x);
+    if (status) return sampi_ask_bad(ask, node, status);
+    if (x >= 0.0 && !ask->tells)
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected -1, as nobody is told of the budget");
+    if (x >= 0.0) ask->out->thinking_budget = (int32_t)x;
     return SAMP_OK;
 }
 
@@ -29767,6 +29789,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_NUMBER:
         case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
+        case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
         case SAMPI_PEER_BIAS:
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
@@ -29951,12 +29974,13 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     samp_request mine, *out = request ? request : &mine;
     sampi_json doc;
     memset(out, 0, sizeof *out);
+    out->thinking_budget = -1;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false };
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

@@ -13,10 +13,11 @@ typedef enum samp_peer {
 
 /* What a request says beside its settings. */
 typedef struct samp_request {
-    samp_text_error error; /* SAMP_OK, or what is wrong, and where in the text */
-    char field[64];        /* the field that it is about, "top_k" or "options.top_k"; "": none */
-    bool seeded;           /* it has a seed of its own; if not, the settings keep theirs */
-    bool with_prompt;      /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+    samp_text_error error;   /* SAMP_OK, or what is wrong, and where in the text */
+    char field[64];          /* the field that it is about, "top_k" or "options.top_k"; "": none */
+    bool seeded;             /* it has a seed of its own; if not, the settings keep theirs */
+    bool with_prompt;        /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+    int32_t thinking_budget; /* tokens it may think at most, for samp_init_thinking; -1: it does not say */
 } samp_request;
 
 /* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
@@ -35,6 +36,11 @@ typedef struct samp_request {
               tool_choice and function_call may be "auto", "none" or null: all else makes tokens, and is
               SAMP_E_UNSUPPORTED, as tools with "strict" or a grammar are for OpenAI and vLLM, unless none is called.
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
+     Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
+              llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
+              number counts) comes in request->thinking_budget, for samp_init_thinking; where request is NULL it is
+              SAMP_E_UNSUPPORTED. Texts such as reasoning_budget_message are the caller's to tokenise. Efforts
+              (reasoning_effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of

@@ -40,6 +40,7 @@ koffi.struct('samp_text_error', {
 });
 koffi.struct('samp_request', {
     error: 'samp_text_error', field: koffi.array('char', 64), seeded: 'bool', with_prompt: 'bool',
+    thinking_budget: 'int32_t',
 });
 
 const c = {
@@ -495,6 +496,8 @@ class Chain extends Sampler {
         const told = {}, text = typeof request === 'string' ? request : JSON.stringify(request);
         const read = (settings) => {
             const status = c.settingsFrom(settings, PEERS[peer], text, [...handled, null], told);
+            if (status >= 0 && told.thinking_budget >= 0)
+                throw wrong('thinking_budget', 'see to it yourself, by handled', E_UNSUPPORTED);
             if (status >= 0) return;
             const message = told.error.message || new SamplingError(status).message;
             throw new SamplingError(status, told.field || null, told.field ? `${told.field}: ${message}` : message);

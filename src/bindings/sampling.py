@@ -53,7 +53,7 @@ class _TextError(Structure):
 
 class _Request(Structure):
     _fields_ = [("error", _TextError), ("field", c_char * 64), ("seeded", ctypes.c_bool),
-                ("with_prompt", ctypes.c_bool)]
+                ("with_prompt", ctypes.c_bool), ("thinking_budget", ctypes.c_int32)]
 
 
 _beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libsampling.so")
@@ -123,7 +123,7 @@ _describe = _declare("describe", c_int, _P, c_char_p, c_size_t)
 
 _NAMES = dict(enumerate("OK E_NULL E_RANGE E_NAN E_EMPTY E_NOMEM E_WORKSPACE E_DTYPE E_DEVICE E_UNSUPPORTED E_FORMAT "
                         "E_FULL E_NAME".split()))
-_NULL, _RANGE, _NOMEM, _DTYPE = -1, -2, -5, -7
+_NULL, _RANGE, _NOMEM, _DTYPE, _UNSUPPORTED = -1, -2, -5, -7, -9
 
 
 class SamplingError(ValueError):
@@ -662,7 +662,8 @@ class Chain(Sampler):
         """What a request to another program asks for, by its names, defaults and ranges.
 
         peer: "openai", "vllm", "transformers", "llama_server", "ollama". request: a dict, or JSON. handled: fields that
-        you see to. seed: if the request has none. .with_prompt tells whether the prompt is to be accepted too."""
+        you see to, such as a budget for thinking. seed: if the request has none. .with_prompt tells whether the prompt
+        is to be accepted too."""
         if peer not in _PEERS:
             raise SamplingError(_RANGE, "peer", f"peer: {peer!r} is none of {', '.join(_PEERS)}")
         if vocab is not None and not isinstance(vocab, (int, Vocab)):
@@ -677,6 +678,8 @@ class Chain(Sampler):
             field = told.field.decode() or None
             message = told.error.message.decode(errors="replace") or _error_text(status, None)
             raise SamplingError(status, field, f"{field}: {message}" if field else message)
+        if told.thinking_budget >= 0:
+            raise SamplingError(_UNSUPPORTED, "thinking_budget", "thinking_budget: see to it yourself, by handled")
         self._build(vocab, grammar, None, settings)
         self.with_prompt = told.with_prompt
         return self

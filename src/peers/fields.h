@@ -76,6 +76,7 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_NUMBER:
         case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
+        case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
         case SAMPI_PEER_BIAS:
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);

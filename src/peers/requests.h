@@ -99,12 +99,13 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     samp_request mine, *out = request ? request : &mine;
     sampi_json doc;
     memset(out, 0, sizeof *out);
+    out->thinking_budget = -1;
     if (!settings || !json) return out->error.status = SAMP_E_NULL;
     if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false };
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

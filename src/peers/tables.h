@@ -15,19 +15,20 @@
 
 /* What is done with a field's value. */
 typedef enum sampi_peer_means {
-    SAMPI_PEER_NUMBER,  /* it becomes the member */
-    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: 0, or else at least 0.01 */
-    SAMPI_PEER_SEED,    /* a whole number; -1 is none, if lo is -1 */
-    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
-    SAMPI_PEER_BAN,     /* [id]: a bias of -infinity */
-    SAMPI_PEER_STRINGS, /* dry_breakers: [text] */
-    SAMPI_PEER_ORDER,   /* llama-server's samplers: [name], or a text of letters */
-    SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
-    SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
-    SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
-    SAMPI_PEER_CHOICE,  /* which tool is called: "auto" and "none" say nothing of a token, all else does */
-    SAMPI_PEER_TOOLS,   /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
-    SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
+    SAMPI_PEER_NUMBER,   /* it becomes the member */
+    SAMPI_PEER_HEAT,     /* a temperature of vLLM's: 0, or else at least 0.01 */
+    SAMPI_PEER_SEED,     /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_BIAS,     /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,      /* [id]: a bias of -infinity */
+    SAMPI_PEER_STRINGS,  /* dry_breakers: [text] */
+    SAMPI_PEER_ORDER,    /* llama-server's samplers: [name], or a text of letters */
+    SAMPI_PEER_SAMPLE,   /* true: sample; false: take the most likely token */
+    SAMPI_PEER_NEUTRAL,  /* only one value means nothing: `usual`, or what is empty if that is "" */
+    SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
+    SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
+    SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
+    SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
 
 enum {
@@ -104,7 +105,7 @@ static const sampi_peer_field SAMPI_VLLM[] = {
     SAMPI_PEER_ONLY("allowed_token_ids", NULL),
     SAMPI_PEER_ONLY("bad_words", ""),
     SAMPI_PEER_ONLY("min_tokens", "0"),
-    SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
+    SAMPI_PEER_DOES("thinking_token_budget", NULL, THINKING, NONE, -1, INT32_MAX),
     SAMPI_PEER_ONLY("use_beam_search", "false"),
     SAMPI_PEER_ONLY("watermarking", "false"),
     SAMPI_PEER_ONLY("logits_processors", NULL),
@@ -193,8 +194,8 @@ static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
     SAMPI_PEER_ONLY("grammar", ""),
     SAMPI_PEER_ONLY("json_schema", NULL),
     SAMPI_PEER_ONLY("ignore_eos", "false"),
-    SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
-    SAMPI_PEER_ONLY("thinking_budget_tokens", "-1"),
+    SAMPI_PEER_DOES("reasoning_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
+    SAMPI_PEER_DOES("thinking_budget_tokens", NULL, THINKING, NONE, -1, INT32_MAX),
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
@@ -302,4 +303,5 @@ typedef struct sampi_ask {
     samp_settings *to; /* what is made of it */
     samp_request *out;
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
+    bool tells;             /* is *out the caller's? */
 } sampi_ask;

@@ -232,6 +232,20 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     return SAMP_OK;
 }
 
+/* Tokens to think: no member, so somebody must be told. */
+static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const char *usual = NULL;
+    double x = 0.0;
+    int status = sampi_ask_count(ask, node, &x);
+    if (!status) status = sampi_ask_range(f, &usual, &x);
+    if (status) return sampi_ask_bad(ask, node, status);
+    if (x >= 0.0 && !ask->tells)
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected -1, as nobody is told of the budget");
+    if (x >= 0.0) ask->out->thinking_budget = (int32_t)x;
+    return SAMP_OK;
+}
+
 /* 64 bits of it, or 32 where no more count. */
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {

@@ -218,7 +218,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         MUST(samp_check_params(samp_settings_params(settings), NULL) == SAMP_OK);
         MUST(request.seeded || samp_settings_params(settings)->seed == 77);
         check_same(settings, other);
-        MUST(samp_settings_from(settings, peer, text, NULL, NULL) == SAMP_OK);
+        MUST(request.thinking_budget == again.thinking_budget && request.thinking_budget >= -1);
+        MUST(samp_settings_from(settings, peer, text, NULL, NULL) ==
+             (request.thinking_budget < 0 ? SAMP_OK : SAMP_E_UNSUPPORTED));
         check_same(settings, other);
     }
     samp_settings_free(settings);

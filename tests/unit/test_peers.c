@@ -344,6 +344,45 @@ static void test_values_of_members(void **state)
     samp_settings_free(settings);
 }
 
+/* How many tokens may be thought: a number for the caller, who must be there to be told. */
+static void test_thinking_budgets(void **state)
+{
+    (void)state;
+    static const struct {
+        samp_peer peer;
+        const char *json, *name;
+        int32_t budget;
+    } c[] = {
+        { SAMP_PEER_VLLM, "{}", NULL, -1 },
+        { SAMP_PEER_VLLM, "{\"thinking_token_budget\":null}", NULL, -1 },
+        { SAMP_PEER_VLLM, "{\"thinking_token_budget\":-1}", NULL, -1 },
+        { SAMP_PEER_VLLM, "{\"thinking_token_budget\":0}", "thinking_token_budget", 0 },
+        { SAMP_PEER_VLLM, "{\"thinking_token_budget\":2147483647}", "thinking_token_budget", INT32_MAX },
+        { SAMP_PEER_VLLM, "{\"thinking_token_budget\":\"40\"}", "thinking_token_budget", 40 },
+        { SAMP_PEER_VLLM, "{\"reasoning_effort\":\"low\"}", NULL, -1 },
+        { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":512}", "reasoning_budget_tokens", 512 },
+        { SAMP_PEER_LLAMA_SERVER, "{\"thinking_budget_tokens\":40.5}", "thinking_budget_tokens", 40 },
+        { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":-1}", NULL, -1 },
+        { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":7,\"thinking_budget_tokens\":-1}",
+          "reasoning_budget_tokens", 7 },
+        { SAMP_PEER_OPENAI, "{\"reasoning_effort\":\"high\"}", NULL, -1 },
+        { SAMP_PEER_TRANSFORMERS, "{}", NULL, -1 },
+    };
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        const char *const handled[] = { c[i].name ? c[i].name : "n", NULL };
+        samp_settings *settings = served();
+        samp_request request;
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, NULL, &request));
+        assert_num(request.thinking_budget, c[i].budget);
+        assert_status(samp_settings_from(settings, c[i].peer, c[i].json, NULL, NULL),
+                      c[i].name ? SAMP_E_UNSUPPORTED : SAMP_OK);
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, NULL));
+        assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, &request));
+        assert_num(request.thinking_budget, -1); /* its caller knows it */
+        samp_settings_free(settings);
+    }
+}
+
 /* What the settings keep, and what a request says beside them. */
 static void test_settings_kept(void **state)
 {
@@ -518,7 +557,11 @@ static const refused_case refused[] = {
     { SAMP_PEER_VLLM, "{\"watermarking\":true}", SAMP_E_UNSUPPORTED, "watermarking", 17 },
     { SAMP_PEER_TRANSFORMERS, "{\"assistant_ensemble_weight\":0.5}", SAMP_E_UNSUPPORTED, "assistant_ensemble_weight",
       30 },
-    { SAMP_PEER_LLAMA_SERVER, "{\"thinking_budget_tokens\":0}", SAMP_E_UNSUPPORTED, "thinking_budget_tokens", 27 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"thinking_budget_tokens\":-2}", SAMP_E_RANGE, "thinking_budget_tokens", 27 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":\"5\"}", SAMP_E_FORMAT, "reasoning_budget_tokens", 28 },
+    { SAMP_PEER_VLLM, "{\"thinking_token_budget\":5.5}", SAMP_E_FORMAT, "thinking_token_budget", 26 },
+    { SAMP_PEER_VLLM, "{\"thinking_token_budget\":4294967296}", SAMP_E_RANGE, "thinking_token_budget", 26 },
+    { SAMP_PEER_OPENAI, "{\"thinking_token_budget\":5}", SAMP_E_NAME, "thinking_token_budget", 26 },
 
     /* numbers just beyond what is taken */
     { SAMP_PEER_OPENAI, "{\"seed\":18446744073709551615}", SAMP_E_RANGE, "seed", 9 },
@@ -1257,6 +1300,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_requests_taken),
         cmocka_unit_test(test_values_of_members),
         cmocka_unit_test(test_settings_kept),
+        cmocka_unit_test(test_thinking_budgets),
         cmocka_unit_test(test_requests_refused),
         cmocka_unit_test(test_settings_first),
         cmocka_unit_test(test_fields_of_the_caller),

@@ -365,6 +365,9 @@ def test_settings():
     assert error.field == "temperature"
     assert fails(lambda: Chain.from_request("vllm", {"no_such": 3}, N), "no_such").field == "no_such"
     Chain.from_request("vllm", {"no_such": 3}, N, handled=["no_such"])
+    fails(lambda: Chain.from_request("vllm", {"thinking_token_budget": 9}, N), "thinking_budget")
+    Chain.from_request("vllm", {"thinking_token_budget": 9}, N, handled=["thinking_token_budget"])
+    Chain.from_request("vllm", {"thinking_token_budget": -1}, N)
     fails(lambda: Chain.from_request("vllm", "{", N), "")
     fails(lambda: Chain.from_request("bing", {}, N), "peer")
     fails(lambda: vllm.update(temp=1), "from_request")
