@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8496 samplers/greedy.h               20081 grammar/reading.h
-     271 api/config.h                     8537 samplers/choose.h               20166 grammar/gbnf.h
-     302 api/types.h                      8600 samplers/ratio.h                20458 grammar/regex.h
-     552 api/missing.h                    8667 samplers/draw.h                 20855 grammar/derivatives.h
-     566 api/sample.h                     8752 samplers/dist.h                 21432 grammar/vocabulary.h
-     655 api/chains.h                     8782 samplers/gumbel.h               21900 grammar/triggers.h
-     907 api/samplers.h                   8849 watermark/function.h            22225 grammar/matcher.h
-    1169 api/gumbel.h                     9023 watermark/text.h                22402 grammar/states.h
-    1192 api/operator.h                   9212 watermark/draw.h                22557 grammar/items.h
-    1242 api/kv.h                         9424 samplers/mirostat.h             22683 grammar/masks.h
-    1423 api/llama_cpp.h                  9672 samplers/adaptive_p.h           22878 grammar/runs.h
-    1465 api/text_error.h                 9826 samplers/custom.h               23051 grammar/entries.h
-    1482 api/grammar.h                    9886 config/describe.h               23422 grammar/accepting.h
-    1677 api/shards.h                    10067 config/from_params.h            23758 grammar/waiting.h
-    1775 api/peers.h                     10132 config/orders.h                 23884 grammar/history.h
-    1850 api/drafts.h                    10363 config/numbers.h                24010 grammar/room.h
-    1949 api/constraints.h               10501 config/set.h                    24311 grammar/sampler.h
-    2235 api/watermark.h                 10655 config/tell.h                   24520 grammar/forced.h
-    2372 api/parts.h                     10786 config/settings.h               24688 grammar/hooks.h
-    2414 base/switches.h                 10898 life/rollback.h                 24812 schema/head.h
-    2668 base/random.h                   11154 life/chain.h                    24986 schema/errors.h
-    2691 base/mt19937.h                  11434 life/members.h                  25099 schema/collections.h
-    2765 base/exact.h                    11549 life/update.h                   25133 schema/references.h
-    2977 base/bits128.h                  11746 life/copy.h                     25405 schema/strings.h
-    3056 base/elements.h                 11914 rows/row.h                      25467 schema/numbers.h
-    3185 kernels/llama_cpp/contract.h    12220 rows/reserve.h                  25740 schema/sets.h
-    3233 kernels/contract.h              12290 rows/pieces.h                   25938 schema/formats.h
-    3359 kernels/scalar.h                12405 rows/thresholds.h               26135 schema/scalars.h
-    3559 kernels/llama_cpp/scalar.h      12511 rows/compact.h                  26434 schema/goals.h
-    3580 kernels/sets.h                  12693 rows/sums.h                     26655 schema/alternatives.h
-    3629 kernels/vectors.h               12841 rows/changes.h                  27133 schema/objects.h
-    3747 kernels/avx512.h                12922 rows/cuts.h                     27646 schema/arrays.h
-    3831 kernels/avx2.h                  13353 rows/typical.h                  27900 schema/whole.h
-    3893 kernels/sse2.h                  13665 rows/tail_free.h                28073 tags/head.h
-    3910 kernels/neon.h                  13738 rows/selecting.h                28196 tags/words.h
-    3932 kernels/wasm.h                  13869 rows/mirostat.h                 28304 tags/inside.h
-    3948 kernels/generic.h               13950 watermark/rows.h                28445 tags/formats.h
-    3968 kernels/shared.h                14054 rows/plan.h                     28846 grammar/grammars.h
-    4092 kernels/passes.h                14102 rows/logprobs.h                 28909 peers/tables.h
-    4716 kernels/llama_cpp/passes.h      14188 rows/step.h                     29218 peers/values.h
-    4800 kernels/check.h                 14205 rows/llama_cpp/sums.h           29644 peers/llama_server.h
-    4824 kernels/dispatch.h              14519 rows/llama_cpp/samplers.h       29713 peers/fields.h
-    5030 core/array.h                    14984 rows/llama_cpp/step.h           29875 peers/requests.h
-    5360 core/table.h                    15014 run/apply.h                     30000 shards/head.h
-    5543 core/windows.h                  15096 run/writing.h                   30149 shards/bytes.h
-    5635 constraints/record.h            15220 run/arrays.h                    30247 shards/merging.h
-    5692 watermark/record.h              15322 run/arrays_llama_cpp.h          30537 shards/row.h
-    5712 rows/work.h                     15520 run/walk.h                      30696 shards/answers.h
-    5738 life/past.h                     15624 run/finish.h                    31253 shards/logprobs.h
-    5798 core/record.h                   15664 run/draw_llama_cpp.h            31399 shards/told.h
-    5916 core/fields.h                   15738 run/draw.h                      31553 shards/steps.h
-    6003 core/owners.h                   15813 run/sample.h                    31763 shards/prefix.h
-    6075 core/mt19937.h                  15929 watermark/making.h              32313 shards/cuts.h
-    6132 core/no_mt19937.h               16158 watermark/tails.h               32525 shards/draws.h
-    6165 core/making.h                   16258 watermark/detect.h              32681 shards/way.h
-    6298 core/streams.h                  16478 run/verify.h                    32795 shards/memory.h
-    6336 life/state_fields.h             16582 run/batch.h                     32879 shards/batch.h
-    6436 samplers/llama_cpp.h            16734 life/state.h                    33287 drafts/head.h
-    6524 samplers/logit_bias.h           16910 operator/weights.h              33347 drafts/block.h
-    6625 samplers/patch.h                16998 operator/search.h               33537 drafts/tree.h
-    6675 samplers/penalties.h            17137 operator/run.h                  33673 drafts/relaxed.h
-    6825 samplers/dry.h                  17306 kv/cells.h                      33756 constraints/automaton.h
-    7282 samplers/cut.h                  17343 kv/making.h                     33846 constraints/making.h
-    7305 samplers/top_n_sigma.h          17569 kv/slot.h                       34062 constraints/sampler.h
-    7406 samplers/top_k.h                17708 kv/sequences.h                  34155 constraints/constructors.h
-    7462 samplers/tail_free.h            17843 kv/data.h                       34520 constraints/looking.h
-    7585 samplers/typical.h              17967 kv/update.h                     34587 constraints/thinking.h
-    7659 samplers/top_p.h                18093 kv/state.h                      34838 constraints/schedule.h
-    7701 samplers/min_p.h                18305 llama_cpp/functions.h           34928 constraints/accepting.h
-    7742 samplers/by_sums.h              18375 llama_cpp/object.h              35049 constraints/drawing.h
-    7888 samplers/top_h.h                18429 llama_cpp/vocabulary.h          35236 constraints/told.h
-    7941 samplers/min_k.h                18506 text/reading.h                  35301 constraints/kind.h
-    7997 samplers/xtc.h                  18616 text/strings.h                  35359 constraints/top_p_decay.h
-    8079 samplers/infill.h               18716 text/values.h                   35443 constraints/accessors.h
-    8194 samplers/temperature.h          18871 text/documents.h                35551 core/kinds.h
-    8357 samplers/smoothing.h            18947 grammar/head.h                  35599 base/restore.h
-    8439 samplers/softmax.h              18982 grammar/tree.h                  35613 api/license.h
-    8471 samplers/drafted.h              19784 grammar/finishing.h
+       2 api/opening.h                    8496 samplers/greedy.h               20098 grammar/reading.h
+     271 api/config.h                     8537 samplers/choose.h               20183 grammar/gbnf.h
+     302 api/types.h                      8600 samplers/ratio.h                20475 grammar/regex.h
+     552 api/missing.h                    8667 samplers/draw.h                 20872 grammar/derivatives.h
+     566 api/sample.h                     8752 samplers/dist.h                 21449 grammar/vocabulary.h
+     655 api/chains.h                     8782 samplers/gumbel.h               21917 grammar/triggers.h
+     907 api/samplers.h                   8849 watermark/function.h            22242 grammar/matcher.h
+    1169 api/gumbel.h                     9023 watermark/text.h                22419 grammar/states.h
+    1192 api/operator.h                   9212 watermark/draw.h                22574 grammar/items.h
+    1242 api/kv.h                         9424 samplers/mirostat.h             22700 grammar/masks.h
+    1423 api/llama_cpp.h                  9672 samplers/adaptive_p.h           22895 grammar/runs.h
+    1465 api/text_error.h                 9826 samplers/custom.h               23068 grammar/entries.h
+    1482 api/grammar.h                    9886 config/describe.h               23439 grammar/accepting.h
+    1677 api/shards.h                    10067 config/from_params.h            23775 grammar/waiting.h
+    1775 api/peers.h                     10132 config/orders.h                 23901 grammar/history.h
+    1850 api/drafts.h                    10363 config/numbers.h                24027 grammar/room.h
+    1949 api/constraints.h               10501 config/set.h                    24328 grammar/sampler.h
+    2235 api/watermark.h                 10655 config/tell.h                   24537 grammar/forced.h
+    2372 api/parts.h                     10786 config/settings.h               24705 grammar/hooks.h
+    2414 base/switches.h                 10898 life/rollback.h                 24829 schema/head.h
+    2668 base/random.h                   11154 life/chain.h                    25003 schema/errors.h
+    2691 base/mt19937.h                  11434 life/members.h                  25116 schema/collections.h
+    2765 base/exact.h                    11549 life/update.h                   25150 schema/references.h
+    2977 base/bits128.h                  11746 life/copy.h                     25422 schema/strings.h
+    3056 base/elements.h                 11914 rows/row.h                      25484 schema/numbers.h
+    3185 kernels/llama_cpp/contract.h    12220 rows/reserve.h                  25757 schema/sets.h
+    3233 kernels/contract.h              12290 rows/pieces.h                   25955 schema/formats.h
+    3359 kernels/scalar.h                12405 rows/thresholds.h               26152 schema/scalars.h
+    3559 kernels/llama_cpp/scalar.h      12511 rows/compact.h                  26451 schema/goals.h
+    3580 kernels/sets.h                  12693 rows/sums.h                     26672 schema/alternatives.h
+    3629 kernels/vectors.h               12841 rows/changes.h                  27150 schema/objects.h
+    3747 kernels/avx512.h                12922 rows/cuts.h                     27663 schema/arrays.h
+    3831 kernels/avx2.h                  13353 rows/typical.h                  27917 schema/whole.h
+    3893 kernels/sse2.h                  13665 rows/tail_free.h                28090 tags/head.h
+    3910 kernels/neon.h                  13738 rows/selecting.h                28213 tags/words.h
+    3932 kernels/wasm.h                  13869 rows/mirostat.h                 28321 tags/inside.h
+    3948 kernels/generic.h               13950 watermark/rows.h                28462 tags/formats.h
+    3968 kernels/shared.h                14071 rows/plan.h                     28863 grammar/grammars.h
+    4092 kernels/passes.h                14119 rows/logprobs.h                 28926 peers/tables.h
+    4716 kernels/llama_cpp/passes.h      14205 rows/step.h                     29235 peers/values.h
+    4800 kernels/check.h                 14222 rows/llama_cpp/sums.h           29661 peers/llama_server.h
+    4824 kernels/dispatch.h              14536 rows/llama_cpp/samplers.h       29730 peers/fields.h
+    5030 core/array.h                    15001 rows/llama_cpp/step.h           29892 peers/requests.h
+    5360 core/table.h                    15031 run/apply.h                     30017 shards/head.h
+    5543 core/windows.h                  15113 run/writing.h                   30166 shards/bytes.h
+    5635 constraints/record.h            15237 run/arrays.h                    30264 shards/merging.h
+    5692 watermark/record.h              15339 run/arrays_llama_cpp.h          30554 shards/row.h
+    5712 rows/work.h                     15537 run/walk.h                      30713 shards/answers.h
+    5738 life/past.h                     15641 run/finish.h                    31270 shards/logprobs.h
+    5798 core/record.h                   15681 run/draw_llama_cpp.h            31416 shards/told.h
+    5916 core/fields.h                   15755 run/draw.h                      31570 shards/steps.h
+    6003 core/owners.h                   15830 run/sample.h                    31780 shards/prefix.h
+    6075 core/mt19937.h                  15946 watermark/making.h              32330 shards/cuts.h
+    6132 core/no_mt19937.h               16175 watermark/tails.h               32542 shards/draws.h
+    6165 core/making.h                   16275 watermark/detect.h              32698 shards/way.h
+    6298 core/streams.h                  16495 run/verify.h                    32812 shards/memory.h
+    6336 life/state_fields.h             16599 run/batch.h                     32896 shards/batch.h
+    6436 samplers/llama_cpp.h            16751 life/state.h                    33304 drafts/head.h
+    6524 samplers/logit_bias.h           16927 operator/weights.h              33364 drafts/block.h
+    6625 samplers/patch.h                17015 operator/search.h               33554 drafts/tree.h
+    6675 samplers/penalties.h            17154 operator/run.h                  33690 drafts/relaxed.h
+    6825 samplers/dry.h                  17323 kv/cells.h                      33773 constraints/automaton.h
+    7282 samplers/cut.h                  17360 kv/making.h                     33863 constraints/making.h
+    7305 samplers/top_n_sigma.h          17586 kv/slot.h                       34079 constraints/sampler.h
+    7406 samplers/top_k.h                17725 kv/sequences.h                  34172 constraints/constructors.h
+    7462 samplers/tail_free.h            17860 kv/data.h                       34537 constraints/looking.h
+    7585 samplers/typical.h              17984 kv/update.h                     34604 constraints/thinking.h
+    7659 samplers/top_p.h                18110 kv/state.h                      34855 constraints/schedule.h
+    7701 samplers/min_p.h                18322 llama_cpp/functions.h           34945 constraints/accepting.h
+    7742 samplers/by_sums.h              18392 llama_cpp/object.h              35066 constraints/drawing.h
+    7888 samplers/top_h.h                18446 llama_cpp/vocabulary.h          35253 constraints/told.h
+    7941 samplers/min_k.h                18523 text/reading.h                  35318 constraints/kind.h
+    7997 samplers/xtc.h                  18633 text/strings.h                  35376 constraints/top_p_decay.h
+    8079 samplers/infill.h               18733 text/values.h                   35460 constraints/accessors.h
+    8194 samplers/temperature.h          18888 text/documents.h                35568 core/kinds.h
+    8357 samplers/smoothing.h            18964 grammar/head.h                  35616 base/restore.h
+    8439 samplers/softmax.h              18999 grammar/tree.h                  35630 api/license.h
+    8471 samplers/drafted.h              19801 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -13960,6 +13960,16 @@ static samp_token sampi_mark_id(const sampi_row *row, size_t i)
     return row->array ? row->array->data[id].id : id;
 }
 
+/* Token i of a tile runs. */
+static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
+{
+    const sampi_row *row = it->row;
+    if (it->x[i] < row->floor) return;
+    const float l = sampi_logit_of(row, it->x[i]);
+    const uint64_t w = sampi_weight(max, l);
+    if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+}
+
 /* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
    upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
@@ -13968,21 +13978,16 @@ static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, 
     const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
     if (most < 1.0) return;
     const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
-    int32_t hit[SAMPI_TILE];
-    size_t hits = 0;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (!sampi_is_compact(row) && !row->array)
-        hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
-    else
+    if (sampi_is_compact(row) || row->array) {
         for (size_t i = 0; i < it->n; i++)
-            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least) hit[hits++] = (int32_t)i;
-    for (size_t k = 0; k < hits; k++) {
-        size_t i = (size_t)hit[k];
-        if (it->x[i] < row->floor) continue;
-        float l = sampi_logit_of(row, it->x[i]);
-        uint64_t w = sampi_weight(max, l);
-        if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least)
+                sampi_mark_run_at(race, it, max, i);
+        return;
     }
+    int32_t hit[SAMPI_TILE];
+    size_t hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
+    for (size_t k = 0; k < hits; k++) sampi_mark_run_at(race, it, max, (size_t)hit[k]);
 }
 
 static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
@@ -14021,17 +14026,19 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
         p[i] = sampi_exp(row->top, row->x[i]);
         word[i] = sampi_word(&words, sampi_mark_id(row, i));
     }
-    for (uint32_t bit = 0; bit < depth; bit++) {
+    for (uint32_t bit = 0; bit < depth;
+         bit++) { /* a layer's factors wait for the next one's sums, to be in one walk */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < row->n; i++) {
+            if (bit) p[i] *= factor[word[i] >> (bit - 1) & 1];
             uint64_t whole = (uint64_t)p[i];
             layer.all += whole;
             layer.with += whole & (0 - (uint64_t)(word[i] >> bit & 1));
         }
         sampi_layer_factors(&layer, factor);
-        for (size_t i = 0; i < row->n; i++) p[i] *= factor[word[i] >> bit & 1];
     }
-    for (size_t i = 0; i < row->n; i++) row->work->x[i] = sampi_layer_logit(row->top, p[i]);
+    for (size_t i = 0; i < row->n; i++)
+        row->work->x[i] = sampi_layer_logit(row->top, p[i] * factor[word[i] >> (depth - 1) & 1]);
     int status = sampi_scan(row);
     return status ? status : sampi_fast_dist(row, s);
 }
@@ -14045,9 +14052,19 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
     if (!sampi_is_compact(row)) sampi_flatten(row);
     sampi_sbw_of(&sbw, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    for (size_t i = 0; i < row->n; i++)
+    const float delta = s->u.mark.delta;
+    size_t i = 0;
+    for (; !sbw.is_self && !sampi_is_compact(row) && !row->array && i < row->n / 4 * 4; i += 4) { /* four at once */
+        (void)sampi_word(&sbw.words, (samp_token)i);
+        for (size_t k = 0; k < 4; k++) {
+            const bool is_green = (sbw.words.out[k] & 0x7FFFFFFFu) < sbw.below;
+            const float l = x[i + k]; /* that of a masked one stays */
+            x[i + k] = is_green && !sampi_masked(l) ? sampi_sbw_logit(l, delta) : l;
+        }
+    }
+    for (; i < row->n; i++)
         if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
-            x[i] = sampi_sbw_logit(x[i], s->u.mark.delta);
+            x[i] = sampi_sbw_logit(x[i], delta);
     return sampi_scan(row);
 }
 #endif

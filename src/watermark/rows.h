@@ -10,6 +10,16 @@ static samp_token sampi_mark_id(const sampi_row *row, size_t i)
     return row->array ? row->array->data[id].id : id;
 }
 
+/* Token i of a tile runs. */
+static inline void sampi_mark_run_at(sampi_mark_race *race, const sampi_pieces *it, float max, size_t i)
+{
+    const sampi_row *row = it->row;
+    if (it->x[i] < row->floor) return;
+    const float l = sampi_logit_of(row, it->x[i]);
+    const uint64_t w = sampi_weight(max, l);
+    if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+}
+
 /* Who of a tile may still win: no weight is more than 2^14 times the sum of q, and a word's 1 - u is at least what its
    upper 24 bits lack to 2^24 - 1, in units of 2^-24, and at least one such unit. They run. */
 static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, size_t t, uint64_t sum)
@@ -18,21 +28,16 @@ static void sampi_mark_tile(sampi_mark_race *race, sampi_pieces *it, float max, 
     const double most = race->time * (double)sum * 274877906944.0 * (1.0 + 1.0 / 549755813888.0); /* 2^38 */
     if (most < 1.0) return;
     const uint32_t least = most < 16777215.0 ? (16777215u - (uint32_t)most) << 8 : 0;
-    int32_t hit[SAMPI_TILE];
-    size_t hits = 0;
     sampi_tile_at(it, t * SAMPI_TILE);
-    if (!sampi_is_compact(row) && !row->array)
-        hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
-    else
+    if (sampi_is_compact(row) || row->array) {
         for (size_t i = 0; i < it->n; i++)
-            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least) hit[hits++] = (int32_t)i;
-    for (size_t k = 0; k < hits; k++) {
-        size_t i = (size_t)hit[k];
-        if (it->x[i] < row->floor) continue;
-        float l = sampi_logit_of(row, it->x[i]);
-        uint64_t w = sampi_weight(max, l);
-        if (w) sampi_mark_run(race, l, sampi_mark_id(row, it->at + i), w, it->at + i);
+            if (sampi_word(&race->words, sampi_mark_id(row, it->at + i)) >= least)
+                sampi_mark_run_at(race, it, max, i);
+        return;
     }
+    int32_t hit[SAMPI_TILE];
+    size_t hits = row->k->marks(race->words.counter, race->words.key, (uint32_t)it->at / 4, it->n, least, hit);
+    for (size_t k = 0; k < hits; k++) sampi_mark_run_at(race, it, max, (size_t)hit[k]);
 }
 
 static int sampi_fast_watermark(sampi_row *row, sampi_sampler *s)
@@ -71,17 +76,19 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
         p[i] = sampi_exp(row->top, row->x[i]);
         word[i] = sampi_word(&words, sampi_mark_id(row, i));
     }
-    for (uint32_t bit = 0; bit < depth; bit++) {
+    for (uint32_t bit = 0; bit < depth;
+         bit++) { /* a layer's factors wait for the next one's sums, to be in one walk */
         sampi_layer layer = { 0, 0 };
         for (size_t i = 0; i < row->n; i++) {
+            if (bit) p[i] *= factor[word[i] >> (bit - 1) & 1];
             uint64_t whole = (uint64_t)p[i];
             layer.all += whole;
             layer.with += whole & (0 - (uint64_t)(word[i] >> bit & 1));
         }
         sampi_layer_factors(&layer, factor);
-        for (size_t i = 0; i < row->n; i++) p[i] *= factor[word[i] >> bit & 1];
     }
-    for (size_t i = 0; i < row->n; i++) row->work->x[i] = sampi_layer_logit(row->top, p[i]);
+    for (size_t i = 0; i < row->n; i++)
+        row->work->x[i] = sampi_layer_logit(row->top, p[i] * factor[word[i] >> (depth - 1) & 1]);
     int status = sampi_scan(row);
     return status ? status : sampi_fast_dist(row, s);
 }
@@ -95,8 +102,18 @@ static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
     if (!sampi_is_compact(row)) sampi_flatten(row);
     sampi_sbw_of(&sbw, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    for (size_t i = 0; i < row->n; i++)
+    const float delta = s->u.mark.delta;
+    size_t i = 0;
+    for (; !sbw.is_self && !sampi_is_compact(row) && !row->array && i < row->n / 4 * 4; i += 4) { /* four at once */
+        (void)sampi_word(&sbw.words, (samp_token)i);
+        for (size_t k = 0; k < 4; k++) {
+            const bool is_green = (sbw.words.out[k] & 0x7FFFFFFFu) < sbw.below;
+            const float l = x[i + k]; /* that of a masked one stays */
+            x[i + k] = is_green && !sampi_masked(l) ? sampi_sbw_logit(l, delta) : l;
+        }
+    }
+    for (; i < row->n; i++)
         if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
-            x[i] = sampi_sbw_logit(x[i], s->u.mark.delta);
+            x[i] = sampi_sbw_logit(x[i], delta);
     return sampi_scan(row);
 }
