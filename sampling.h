@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8496 samplers/greedy.h               20098 grammar/reading.h
-     271 api/config.h                     8537 samplers/choose.h               20183 grammar/gbnf.h
-     302 api/types.h                      8600 samplers/ratio.h                20475 grammar/regex.h
-     552 api/missing.h                    8667 samplers/draw.h                 20872 grammar/derivatives.h
-     566 api/sample.h                     8752 samplers/dist.h                 21449 grammar/vocabulary.h
-     655 api/chains.h                     8782 samplers/gumbel.h               21917 grammar/triggers.h
-     907 api/samplers.h                   8849 watermark/function.h            22242 grammar/matcher.h
-    1169 api/gumbel.h                     9023 watermark/text.h                22419 grammar/states.h
-    1192 api/operator.h                   9212 watermark/draw.h                22574 grammar/items.h
-    1242 api/kv.h                         9424 samplers/mirostat.h             22700 grammar/masks.h
-    1423 api/llama_cpp.h                  9672 samplers/adaptive_p.h           22895 grammar/runs.h
-    1465 api/text_error.h                 9826 samplers/custom.h               23068 grammar/entries.h
-    1482 api/grammar.h                    9886 config/describe.h               23439 grammar/accepting.h
-    1677 api/shards.h                    10067 config/from_params.h            23775 grammar/waiting.h
-    1775 api/peers.h                     10132 config/orders.h                 23901 grammar/history.h
-    1850 api/drafts.h                    10363 config/numbers.h                24027 grammar/room.h
-    1949 api/constraints.h               10501 config/set.h                    24328 grammar/sampler.h
-    2235 api/watermark.h                 10655 config/tell.h                   24537 grammar/forced.h
-    2372 api/parts.h                     10786 config/settings.h               24705 grammar/hooks.h
-    2414 base/switches.h                 10898 life/rollback.h                 24829 schema/head.h
-    2668 base/random.h                   11154 life/chain.h                    25003 schema/errors.h
-    2691 base/mt19937.h                  11434 life/members.h                  25116 schema/collections.h
-    2765 base/exact.h                    11549 life/update.h                   25150 schema/references.h
-    2977 base/bits128.h                  11746 life/copy.h                     25422 schema/strings.h
-    3056 base/elements.h                 11914 rows/row.h                      25484 schema/numbers.h
-    3185 kernels/llama_cpp/contract.h    12220 rows/reserve.h                  25757 schema/sets.h
-    3233 kernels/contract.h              12290 rows/pieces.h                   25955 schema/formats.h
-    3359 kernels/scalar.h                12405 rows/thresholds.h               26152 schema/scalars.h
-    3559 kernels/llama_cpp/scalar.h      12511 rows/compact.h                  26451 schema/goals.h
-    3580 kernels/sets.h                  12693 rows/sums.h                     26672 schema/alternatives.h
-    3629 kernels/vectors.h               12841 rows/changes.h                  27150 schema/objects.h
-    3747 kernels/avx512.h                12922 rows/cuts.h                     27663 schema/arrays.h
-    3831 kernels/avx2.h                  13353 rows/typical.h                  27917 schema/whole.h
-    3893 kernels/sse2.h                  13665 rows/tail_free.h                28090 tags/head.h
-    3910 kernels/neon.h                  13738 rows/selecting.h                28213 tags/words.h
-    3932 kernels/wasm.h                  13869 rows/mirostat.h                 28321 tags/inside.h
-    3948 kernels/generic.h               13950 watermark/rows.h                28462 tags/formats.h
-    3968 kernels/shared.h                14071 rows/plan.h                     28863 grammar/grammars.h
-    4092 kernels/passes.h                14119 rows/logprobs.h                 28926 peers/tables.h
-    4716 kernels/llama_cpp/passes.h      14205 rows/step.h                     29235 peers/values.h
-    4800 kernels/check.h                 14222 rows/llama_cpp/sums.h           29661 peers/llama_server.h
-    4824 kernels/dispatch.h              14536 rows/llama_cpp/samplers.h       29730 peers/fields.h
-    5030 core/array.h                    15001 rows/llama_cpp/step.h           29892 peers/requests.h
-    5360 core/table.h                    15031 run/apply.h                     30017 shards/head.h
-    5543 core/windows.h                  15113 run/writing.h                   30166 shards/bytes.h
-    5635 constraints/record.h            15237 run/arrays.h                    30264 shards/merging.h
-    5692 watermark/record.h              15339 run/arrays_llama_cpp.h          30554 shards/row.h
-    5712 rows/work.h                     15537 run/walk.h                      30713 shards/answers.h
-    5738 life/past.h                     15641 run/finish.h                    31270 shards/logprobs.h
-    5798 core/record.h                   15681 run/draw_llama_cpp.h            31416 shards/told.h
-    5916 core/fields.h                   15755 run/draw.h                      31570 shards/steps.h
-    6003 core/owners.h                   15830 run/sample.h                    31780 shards/prefix.h
-    6075 core/mt19937.h                  15946 watermark/making.h              32330 shards/cuts.h
-    6132 core/no_mt19937.h               16175 watermark/tails.h               32542 shards/draws.h
-    6165 core/making.h                   16275 watermark/detect.h              32698 shards/way.h
-    6298 core/streams.h                  16495 run/verify.h                    32812 shards/memory.h
-    6336 life/state_fields.h             16599 run/batch.h                     32896 shards/batch.h
-    6436 samplers/llama_cpp.h            16751 life/state.h                    33304 drafts/head.h
-    6524 samplers/logit_bias.h           16927 operator/weights.h              33364 drafts/block.h
-    6625 samplers/patch.h                17015 operator/search.h               33554 drafts/tree.h
-    6675 samplers/penalties.h            17154 operator/run.h                  33690 drafts/relaxed.h
-    6825 samplers/dry.h                  17323 kv/cells.h                      33773 constraints/automaton.h
-    7282 samplers/cut.h                  17360 kv/making.h                     33863 constraints/making.h
-    7305 samplers/top_n_sigma.h          17586 kv/slot.h                       34079 constraints/sampler.h
-    7406 samplers/top_k.h                17725 kv/sequences.h                  34172 constraints/constructors.h
-    7462 samplers/tail_free.h            17860 kv/data.h                       34537 constraints/looking.h
-    7585 samplers/typical.h              17984 kv/update.h                     34604 constraints/thinking.h
-    7659 samplers/top_p.h                18110 kv/state.h                      34855 constraints/schedule.h
-    7701 samplers/min_p.h                18322 llama_cpp/functions.h           34945 constraints/accepting.h
-    7742 samplers/by_sums.h              18392 llama_cpp/object.h              35066 constraints/drawing.h
-    7888 samplers/top_h.h                18446 llama_cpp/vocabulary.h          35253 constraints/told.h
-    7941 samplers/min_k.h                18523 text/reading.h                  35318 constraints/kind.h
-    7997 samplers/xtc.h                  18633 text/strings.h                  35376 constraints/top_p_decay.h
-    8079 samplers/infill.h               18733 text/values.h                   35460 constraints/accessors.h
-    8194 samplers/temperature.h          18888 text/documents.h                35568 core/kinds.h
-    8357 samplers/smoothing.h            18964 grammar/head.h                  35616 base/restore.h
-    8439 samplers/softmax.h              18999 grammar/tree.h                  35630 api/license.h
-    8471 samplers/drafted.h              19801 grammar/finishing.h
+       2 api/opening.h                    8497 samplers/greedy.h               20100 grammar/reading.h
+     271 api/config.h                     8538 samplers/choose.h               20185 grammar/gbnf.h
+     302 api/types.h                      8601 samplers/ratio.h                20477 grammar/regex.h
+     552 api/missing.h                    8668 samplers/draw.h                 20874 grammar/derivatives.h
+     566 api/sample.h                     8753 samplers/dist.h                 21451 grammar/vocabulary.h
+     655 api/chains.h                     8783 samplers/gumbel.h               21919 grammar/triggers.h
+     907 api/samplers.h                   8850 watermark/function.h            22244 grammar/matcher.h
+    1169 api/gumbel.h                     9024 watermark/text.h                22421 grammar/states.h
+    1192 api/operator.h                   9213 watermark/draw.h                22576 grammar/items.h
+    1242 api/kv.h                         9425 samplers/mirostat.h             22702 grammar/masks.h
+    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22897 grammar/runs.h
+    1465 api/text_error.h                 9827 samplers/custom.h               23070 grammar/entries.h
+    1482 api/grammar.h                    9887 config/describe.h               23441 grammar/accepting.h
+    1677 api/shards.h                    10068 config/from_params.h            23777 grammar/waiting.h
+    1775 api/peers.h                     10133 config/orders.h                 23903 grammar/history.h
+    1850 api/drafts.h                    10364 config/numbers.h                24029 grammar/room.h
+    1949 api/constraints.h               10502 config/set.h                    24330 grammar/sampler.h
+    2235 api/watermark.h                 10656 config/tell.h                   24539 grammar/forced.h
+    2373 api/parts.h                     10787 config/settings.h               24707 grammar/hooks.h
+    2415 base/switches.h                 10899 life/rollback.h                 24831 schema/head.h
+    2669 base/random.h                   11155 life/chain.h                    25005 schema/errors.h
+    2692 base/mt19937.h                  11435 life/members.h                  25118 schema/collections.h
+    2766 base/exact.h                    11550 life/update.h                   25152 schema/references.h
+    2978 base/bits128.h                  11747 life/copy.h                     25424 schema/strings.h
+    3057 base/elements.h                 11915 rows/row.h                      25486 schema/numbers.h
+    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25759 schema/sets.h
+    3234 kernels/contract.h              12291 rows/pieces.h                   25957 schema/formats.h
+    3360 kernels/scalar.h                12406 rows/thresholds.h               26154 schema/scalars.h
+    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26453 schema/goals.h
+    3581 kernels/sets.h                  12694 rows/sums.h                     26674 schema/alternatives.h
+    3630 kernels/vectors.h               12842 rows/changes.h                  27152 schema/objects.h
+    3748 kernels/avx512.h                12923 rows/cuts.h                     27665 schema/arrays.h
+    3832 kernels/avx2.h                  13354 rows/typical.h                  27919 schema/whole.h
+    3894 kernels/sse2.h                  13666 rows/tail_free.h                28092 tags/head.h
+    3911 kernels/neon.h                  13739 rows/selecting.h                28215 tags/words.h
+    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28323 tags/inside.h
+    3949 kernels/generic.h               13951 watermark/rows.h                28464 tags/formats.h
+    3969 kernels/shared.h                14072 rows/plan.h                     28865 grammar/grammars.h
+    4093 kernels/passes.h                14120 rows/logprobs.h                 28928 peers/tables.h
+    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29237 peers/values.h
+    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29663 peers/llama_server.h
+    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29732 peers/fields.h
+    5031 core/array.h                    15002 rows/llama_cpp/step.h           29894 peers/requests.h
+    5361 core/table.h                    15032 run/apply.h                     30019 shards/head.h
+    5544 core/windows.h                  15114 run/writing.h                   30168 shards/bytes.h
+    5636 constraints/record.h            15238 run/arrays.h                    30266 shards/merging.h
+    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30556 shards/row.h
+    5713 rows/work.h                     15538 run/walk.h                      30715 shards/answers.h
+    5739 life/past.h                     15642 run/finish.h                    31272 shards/logprobs.h
+    5799 core/record.h                   15682 run/draw_llama_cpp.h            31418 shards/told.h
+    5917 core/fields.h                   15756 run/draw.h                      31572 shards/steps.h
+    6004 core/owners.h                   15831 run/sample.h                    31782 shards/prefix.h
+    6076 core/mt19937.h                  15947 watermark/making.h              32332 shards/cuts.h
+    6133 core/no_mt19937.h               16176 watermark/tails.h               32544 shards/draws.h
+    6166 core/making.h                   16276 watermark/detect.h              32700 shards/way.h
+    6299 core/streams.h                  16497 run/verify.h                    32814 shards/memory.h
+    6337 life/state_fields.h             16601 run/batch.h                     32898 shards/batch.h
+    6437 samplers/llama_cpp.h            16753 life/state.h                    33306 drafts/head.h
+    6525 samplers/logit_bias.h           16929 operator/weights.h              33366 drafts/block.h
+    6626 samplers/patch.h                17017 operator/search.h               33556 drafts/tree.h
+    6676 samplers/penalties.h            17156 operator/run.h                  33692 drafts/relaxed.h
+    6826 samplers/dry.h                  17325 kv/cells.h                      33775 constraints/automaton.h
+    7283 samplers/cut.h                  17362 kv/making.h                     33865 constraints/making.h
+    7306 samplers/top_n_sigma.h          17588 kv/slot.h                       34081 constraints/sampler.h
+    7407 samplers/top_k.h                17727 kv/sequences.h                  34174 constraints/constructors.h
+    7463 samplers/tail_free.h            17862 kv/data.h                       34539 constraints/looking.h
+    7586 samplers/typical.h              17986 kv/update.h                     34606 constraints/thinking.h
+    7660 samplers/top_p.h                18112 kv/state.h                      34857 constraints/schedule.h
+    7702 samplers/min_p.h                18324 llama_cpp/functions.h           34947 constraints/accepting.h
+    7743 samplers/by_sums.h              18394 llama_cpp/object.h              35068 constraints/drawing.h
+    7889 samplers/top_h.h                18448 llama_cpp/vocabulary.h          35255 constraints/told.h
+    7942 samplers/min_k.h                18525 text/reading.h                  35320 constraints/kind.h
+    7998 samplers/xtc.h                  18635 text/strings.h                  35378 constraints/top_p_decay.h
+    8080 samplers/infill.h               18735 text/values.h                   35462 constraints/accessors.h
+    8195 samplers/temperature.h          18890 text/documents.h                35570 core/kinds.h
+    8358 samplers/smoothing.h            18966 grammar/head.h                  35618 base/restore.h
+    8440 samplers/softmax.h              19001 grammar/tree.h                  35632 api/license.h
+    8472 samplers/drafted.h              19803 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2330,7 +2330,8 @@ typedef struct samp_watermark_result {
 /* samp_watermark_detect -- does this text carry the mark of this key?
      in       mark: kind, key, context_width, alpha, depth, gamma are looked at. text [n]: the tokens as they were
               generated, without the prompt; n <= 2^30
-     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour.
+     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour, and none where
+              the seed is 0, which is the same for all keys (lefthash behind token 0; some of the first tokens).
      p        Gumbel: Q(n, s), the upper regularised gamma function; too small by a factor of exp(n 2^-24) at most.
               Dual: Q(n / v, s / v), v = (1 - alpha)^2 + alpha^2, which has the mean and the variance and is an
               approximation: too small in the tail. SBW, SynthID: the binomial tail, exact. All in logarithms.
@@ -16342,7 +16343,8 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     sampi_sbw sbw;
     sampi_sbw_of(&sbw, mark, context);
     bool green = sampi_is_green(&sbw, id, &of->pair[at]);
-    return sampi_pair_is_new(of, at, sampi_word(&sbw.words, id)) ? green : -1.0;
+    bool counts = of->pair[at] && sampi_pair_is_new(of, at, sampi_word(&sbw.words, id));
+    return counts ? green : -1.0; /* where the seed is 0 the key has no say: -1 stands in the context, or token 0 */
 }
 
 /* p of a sum of n scores. */

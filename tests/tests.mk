@@ -13,7 +13,8 @@ RAN = $$(sed -n 's/^\[==========\] //p' $@.log | tail -n 1)
 
 # Those that include the implementation, to look inside (tests/support/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_watermark test_math test_rng test_llama test_grammar \
+  test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -119,13 +120,24 @@ test-math: tests/tools/math_matrix.sh tests/unit/test_math.c $(TEST_DEPS) | $(B)
 $(B)/watermark_walk: tests/watermark/walk.c tests/support/source.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-# texts of each kind, 50 tokens each
-WATERMARK_TEXTS ?= 10
+$(B)/watermark_bench: tests/watermark/bench.c bench/demo/tales_model.h tests/support/source.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
 
-## test-watermark: draws and detections of watermarks are those of a second program, in Python (WATERMARK_TEXTS=200: 50,000 draws)
-test-watermark: $(B)/watermark_walk tests/watermark/reference.py
+# texts of each kind, 50 tokens each
+WATERMARK_TEXTS ?= 20
+
+## test-watermark: draws and detections of watermarks are those of a second program, in Python (WATERMARK_TEXTS=1000: 50,000 draws of each)
+test-watermark: $(B)/watermark_walk $(B)/watermark_bench tests/watermark/reference.py
+	@./$(B)/watermark_bench bench/data/tales.bin small > $(B)/watermark_bench.txt || { cat $(B)/watermark_bench.txt; exit 1; }
 	@if command -v python3 > /dev/null; then ./$< $(WATERMARK_TEXTS) > $(B)/watermark_walk.txt && \
 	  python3 tests/watermark/reference.py < $(B)/watermark_walk.txt; else echo "watermarks: no python3, SKIPPED"; fi
+
+test-watermark-full:
+	@$(MAKE) --no-print-directory test-watermark WATERMARK_TEXTS=1000
+
+## bench-watermark: what watermarks promise, measured: the tables of src/watermark/README.md, and bench/plots/watermark.svg
+bench-watermark: $(B)/watermark_bench
+	@./$< bench/data/tales.bin full bench/plots/watermark.svg
 
 # The tests that play a part in make test, in full.
 FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
@@ -459,10 +471,11 @@ format:
 # (Not named CI: the environment has that, and would get this list in its place.)
 CI_PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 \
   test-generic test-wasm test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress \
+  test-watermark \
   test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots test-bench test-single lint \
   toc budget-code
 CI_LONG := ci-gpu-long lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long \
-  test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old
+  test-valgrind-long test-full-long test-fast-long parity parity-grammar test-llama-old test-watermark-full
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
@@ -478,6 +491,7 @@ timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
 .PHONY: run-tests test-headers test-compile test-compile-long test-namespace test-single test-public test-demo test-readme test-package \
+  test-watermark test-watermark-full bench-watermark \
   test-bindings test-math test-full test-full-long test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long \
   test-arm64 test-generic test-flags test-flags-long lint lint-long cover mutate test-mutants test-fast-long test-schemas \
   test-schema-suite test-schemas-ajv fuzz-regress fuzz parity parity-small llama test-llama test-llama-old test-llama-if-there bench-llama \

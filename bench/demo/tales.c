@@ -26,6 +26,7 @@
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
+#define SAMPLING_WATERMARK
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 #include "tales_model.h"
@@ -42,6 +43,8 @@ typedef struct {
     const char *prompt, *model;   /* model NULL: where it usually is */
     const char *grammar, *schema; /* files, or NULL */
     const char *ban;              /* strings with commas between, or NULL */
+    const char *mark, *mark_kind; /* the watermark's key as digits, or NULL */
+    const char *detect, *text;    /* a key and a file, or NULL */
     const char *color;
     size_t length, parallel, best_of, draft, ngram, loop, think, pause;
     bool show, compare, verbose, help, by_grammar; /* by_grammar: the draft is what the grammar forces */
@@ -78,6 +81,10 @@ static const option options[] = {
     {{"--no-repeat-ngram"}, SIZE, OWN(ngram), "no N tokens come twice in a row; 0 = off"},
     {{"--loop-breaker"},  SIZE, OWN(loop),    "what has come N times in a row does not come again; 0 = off"},
     {{"--think"},         SIZE, OWN(think),   "think first, for N tokens and to the paragraph's end; 0 = off"},
+    {{"--watermark"},     TEXT, OWN(mark),    "draw with the mark of this key, a number from 0 to 2^64 - 1"},
+    {{"--watermark-kind"}, TEXT, OWN(mark_kind), "gumbel_dual, synthid, sbw_selfhash, sbw_lefthash; as it stands"},
+    {{"--detect"},        TEXT, OWN(detect),  "no story: does the text of --text carry the mark of this key, and where?"},
+    {{"--text"},          TEXT, OWN(text),    "the file that --detect reads"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),
                                "each token's candidates, and who removed how many: on a terminal one table, redrawn"},
@@ -145,6 +152,7 @@ static bool default_settings(settings *set)
     memset(set, 0, sizeof *set);
     set->prompt = "Once upon a time";
     set->color = "auto";
+    set->mark_kind = "gumbel";
     set->length = set->pause = 200;
     set->parallel = set->best_of = 1;
     set->sampling = samp_settings_new();
@@ -1216,6 +1224,31 @@ static samp_sampler *thinking(const tales_model *m, const settings *set, const s
     return samp_init_thinking(&vocab, &span, 1, set->think > LONGEST ? LONGEST : (int32_t)set->think, -1, &plan);
 }
 
+/* The mark of a key; NULL, or what is wrong. The key itself is told to nobody. */
+static const char *read_mark(const settings *set, const char *key, uint64_t seed, samp_watermark *mark)
+{
+    samp_watermark kind = samp_default_watermark(SAMP_WATERMARK_GUMBEL);
+    if (samp_watermark_set(&kind, "kind", set->mark_kind) != SAMP_OK)
+        return "--watermark-kind: gumbel, gumbel_dual, synthid, sbw_selfhash or sbw_lefthash";
+    *mark = samp_default_watermark(kind.kind);
+    mark->seed = seed;
+    if (samp_watermark_set(mark, "key", key) != SAMP_OK) return "--watermark, --detect: a key is a number below 2^64";
+    return NULL;
+}
+
+/* A chain becomes one that marks: in dist's place, or in front (SBW). False: there is no dist that it could stand for. */
+static bool add_mark(samp_sampler *chain, const samp_watermark *mark)
+{
+    const int32_t last = samp_chain_n(chain) - 1;
+    if (mark->kind == SAMP_WATERMARK_SBW_SELFHASH || mark->kind == SAMP_WATERMARK_SBW_LEFTHASH) {
+        bool masks = samp_grammar_is_complete(samp_chain_get(chain, 0)) >= 0;
+        return samp_chain_insert(chain, masks ? 1 : 0, samp_init_watermark(mark)) == SAMP_OK;
+    }
+    if (strcmp(samp_name(samp_chain_get(chain, last)), "dist") != 0) return false;
+    samp_free(samp_chain_remove(chain, last));
+    return samp_chain_add(chain, samp_init_watermark(mark)) == SAMP_OK;
+}
+
 static int32_t whole(size_t n) { return n > INT32_MAX ? INT32_MAX : (int32_t)n; }
 
 /* Moves the samplers of a chain behind the stories' grammar, and what else they must keep to. */
@@ -1243,6 +1276,14 @@ static samp_sampler *make_chain(const library *lib, const settings *set, const s
     bool rules = lib->grammar || set->think || set->ban || set->ngram || set->loop;
     if (samp_status(chain, NULL) == SAMP_OK && rules) chain = with_rules(lib, set, chain, params);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
+    samp_watermark mark;
+    if (status == SAMP_OK && set->mark && !read_mark(set, set->mark, params->seed, &mark) &&
+        !add_mark(chain, &mark)) {
+        fprintf(stderr,
+                "tales: --watermark: this kind needs a draw (--temp above 0, no --mirostat, no --adaptive-target)\n");
+        samp_free(chain);
+        return NULL;
+    }
     if (status == SAMP_OK && set->show) {
         chain = with_probes(chain, params->rng);
         status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
@@ -1335,6 +1376,77 @@ static void close_library(library *lib)
     free(lib->table);
 }
 
+/* ==== --detect ====================================================================================
+ * A story as the page shows it becomes tokens again: lines are joined, an empty line ends a paragraph. Where the pieces
+ * fall otherwise than when it was told, a few tokens do not count for the mark. */
+
+enum { LONGEST_TEXT = 1 << 20, STRETCH = 100 };
+
+/* The file's paragraphs, each one line with a 0 behind it, then an empty one; NULL: it can't be read. */
+static char *read_paragraphs(const char *path)
+{
+    FILE *from = fopen(path, "rb");
+    char *text = from ? malloc(LONGEST_TEXT + 2) : NULL;
+    size_t n = 0;
+    if (text) {
+        int breaks = 0;
+        for (int c; n < LONGEST_TEXT && (c = getc(from)) != EOF;) {
+            breaks = c == '\n' ? breaks + 1 : c <= ' ' ? breaks : 0;
+            bool follows = n > 0 && text[n - 1] != ' ' && text[n - 1] != 0;
+            if (c > ' ')
+                text[n++] = (char)c;
+            else if (breaks > 1 && n > 0 && text[n - 1] == ' ')
+                text[n - 1] = 0;
+            else if (follows)
+                text[n++] = ' ';
+        }
+        if (n > 0 && text[n - 1] == ' ') n--;
+        text[n] = text[n + 1] = 0;
+    }
+    if (from) fclose(from);
+    return text;
+}
+
+/* False after a message. */
+static bool detect(const tales_model *m, const settings *set)
+{
+    samp_watermark mark;
+    samp_watermark_result whole_text;
+    samp_watermark_span span;
+    char *text = read_paragraphs(set->text);
+    int32_t *ids = text ? malloc((2 * LONGEST_TEXT + 4) * sizeof *ids) : NULL;
+    int n = 0, more = 0;
+    for (const char *at = text; ids && more >= 0 && *at; at += strlen(at) + 1, n += more) {
+        if (n > 0) ids[n++] = TALES_END;
+        more = tales_tokenise(m, at, ids + n, 2 * LONGEST_TEXT - n);
+    }
+    bool good = ids && more >= 0 && n > 1 && !read_mark(set, set->detect, 0, &mark);
+    if (good) { /* ids [0] stands before a story */
+        n--;
+        memmove(ids, ids + 1, (size_t)n * sizeof *ids);
+        good = samp_watermark_detect(&mark, ids, (size_t)n, &whole_text) == SAMP_OK &&
+               samp_watermark_find(&mark, ids, (size_t)n, STRETCH, &span) == SAMP_OK;
+    }
+    if (good) {
+        page pg;
+        printf("p = %.3g: so likely is it that a text without this mark looks as much like one (%zu of %d tokens "
+               "count)\n",
+               whole_text.p_value, whole_text.n_scored, n);
+        if (span.p_value > 0.01) printf("no %d tokens of it look marked (p = %.3g)\n", STRETCH, span.p_value);
+        if (span.p_value <= 0.01) {
+            printf("marked above all: tokens %zu to %zu, p = %.3g:\n\n", span.begin, span.end, span.p_value);
+            page_begin(&pg, stdout, PAGE_WIDTH, false);
+            for (size_t i = span.begin; i < span.end; i++) page_write(&pg, m, ids[i], 0);
+            page_end(&pg);
+        }
+    } else {
+        fprintf(stderr, "tales: --text %s: no text, or none that can be read\n", set->text);
+    }
+    free(text);
+    free(ids);
+    return good;
+}
+
 static size_t how_many(const settings *set)
 {
     if (set->compare) return 2;
@@ -1358,6 +1470,11 @@ static const char *wrong(const settings *set, int n_ctx)
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
     if (set->by_grammar && !set->grammar && !set->schema) return "--draft grammar: with --grammar or --json-schema";
     if (set->think && (set->grammar || set->schema)) return "--think: without --grammar and --json-schema";
+    if (!set->detect != !set->text) return "--detect KEY and --text FILE: both of them";
+    samp_watermark mark;
+    const char *error = set->mark ? read_mark(set, set->mark, 0, &mark) : NULL;
+    if (!error && set->detect) error = read_mark(set, set->detect, 0, &mark);
+    if (error) return error;
     if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
     for (int i = 0; i < N_OPTIONS; i++) {
         const char *list = set->lists[i];
@@ -1423,6 +1540,8 @@ int main(int argc, char **argv)
     error = wrong(&set, m.n_ctx);
     if (error) {
         fprintf(stderr, "tales: %s\n", error);
+    } else if (set.detect) {
+        result = detect(&m, &set) ? 0 : 1;
     } else {
         lib.n_stories = (int)how_many(&set);
         lib.colours = wants_colours(set.color);

@@ -95,7 +95,8 @@ typedef struct samp_watermark_result {
 /* samp_watermark_detect -- does this text carry the mark of this key?
      in       mark: kind, key, context_width, alpha, depth, gamma are looked at. text [n]: the tokens as they were
               generated, without the prompt; n <= 2^30
-     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour.
+     Counts   each context once. Of SBW also each pair of seed and token once, since it has one colour, and none where
+              the seed is 0, which is the same for all keys (lefthash behind token 0; some of the first tokens).
      p        Gumbel: Q(n, s), the upper regularised gamma function; too small by a factor of exp(n 2^-24) at most.
               Dual: Q(n / v, s / v), v = (1 - alpha)^2 + alpha^2, which has the mean and the variance and is an
               approximation: too small in the tail. SBW, SynthID: the binomial tail, exact. All in logarithms.

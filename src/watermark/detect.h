@@ -67,7 +67,8 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
     sampi_sbw sbw;
     sampi_sbw_of(&sbw, mark, context);
     bool green = sampi_is_green(&sbw, id, &of->pair[at]);
-    return sampi_pair_is_new(of, at, sampi_word(&sbw.words, id)) ? green : -1.0;
+    bool counts = of->pair[at] && sampi_pair_is_new(of, at, sampi_word(&sbw.words, id));
+    return counts ? green : -1.0; /* where the seed is 0 the key has no say: -1 stands in the context, or token 0 */
 }
 
 /* p of a sum of n scores. */

@@ -73,6 +73,22 @@ grep -q "$(printf '\033\[1;36mthought\|\033\[1;35m</think>')" "$dir/thought" || 
 tell --temp 0 --length 800 --loop-breaker 2 > "$dir/banned"
 ! cmp -s "$dir/plain" "$dir/banned" || fail "--loop-breaker 2: the same story"
 
+# A mark is found in the story as it is shown, by its key and no other, and where it stands; the key is told nowhere.
+p_of() { tell --detect "$1" --text "$2" --watermark-kind "$3" > "$dir/p"; sed -n '1s/^p = \([^:]*\):.*/\1/p' "$dir/p"; }
+for kind in gumbel gumbel_dual synthid sbw_selfhash sbw_lefthash; do
+    tell --watermark 987654321987654321 --watermark-kind $kind --length 300 --verbose > "$dir/marked"
+    ! grep -q 987654 "$dir/figures" "$dir/marked" || fail "--watermark: its key is told"
+    awk -v p="$(p_of 987654321987654321 "$dir/marked" $kind)" 'BEGIN { exit !(p + 0 < 1e-6 && p != "") }' || fail "$kind: $(cat "$dir/p")"
+    awk -v p="$(p_of 987654321987654322 "$dir/marked" $kind)" 'BEGIN { exit !(p > 1e-4) }' || fail "$kind, another key: $(cat "$dir/p")"
+done
+tell --watermark 5 --length 150 > "$dir/marked"
+tell --length 150 --seed 3 > "$dir/plain"
+cat "$dir/plain" "$dir/marked" > "$dir/both"
+p_of 5 "$dir/both" gumbel > /dev/null
+grep -q "^marked above all: tokens [12][0-9][0-9] to" "$dir/p" || fail "where: $(cat "$dir/p")"
+tell --watermark 5 --length 150 --draft 4 > "$dir/drafted"
+cmp "$dir/marked" "$dir/drafted" || fail "--watermark --draft: another story"
+
 # The best of five is the story of the seed with the largest log-probability.
 tell --best-of 5 --length 60 > "$dir/best"
 [ "$(grep -c '^seed ' "$dir/figures")" = 5 ] || fail "--best-of 5: $(cat "$dir/figures")"
@@ -80,7 +96,7 @@ seed=$(sed -n 's/seed \([0-9]*\): log-probability \(.*\)/\2 \1/p' "$dir/figures"
 tell --seed "$seed" --length 60 > "$dir/alone"
 cmp "$dir/best" "$dir/alone" || fail "--best-of 5 does not tell seed $seed"
 
-for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2" "--temp 1,x" "--top-k 4,,5"; do
+for bad in "--watermark 5x" "--watermark 5 --temp 0" "--watermark-kind no --watermark 1" "--detect 5" "--detect 5 --text /no" "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2" "--temp 1,x" "--top-k 4,,5"; do
     if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
     [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
 done

@@ -679,6 +679,31 @@ static void test_bad_texts(void **state)
     assert_num(result.n_scored, 2);
 }
 
+/* What all keys agree on is no evidence: behind token 0 lefthash has the seed 0, and so has selfhash at times at the
+   text's begin. Of such texts nothing counts, or as much as the keys differ in. */
+static void test_seeds_without_a_key(void **state)
+{
+    (void)state;
+    samp_watermark mark = marked_with(SAMP_WATERMARK_SBW_LEFTHASH, 3);
+    samp_watermark_result result;
+    const samp_token text[4] = { 5, 0, 7, 0 };
+    assert_ok(samp_watermark_detect(&mark, text, 4, &result));
+    assert_num(result.n_scored, 3); /* behind nothing, 5 and 7 */
+    mark.key = 0;
+    assert_ok(samp_watermark_detect(&mark, text, 4, &result));
+    assert_num(result.n_scored, 0);
+    assert_true(result.p_value == 1.0);
+    double sum = 0.0;
+    int n = 0, keys = 20000;
+    for (int k = 0; k < keys; k++) { /* the first tokens' colours are as random as others' */
+        mark = marked_with(SAMP_WATERMARK_SBW_SELFHASH, (uint64_t)k * 0x9E3779B97F4A7C15u + 1);
+        assert_ok(samp_watermark_detect(&mark, text, 4, &result));
+        sum += result.score;
+        n += (int)result.n_scored;
+    }
+    assert_true(fabs(sum - 0.5 * n) < 5.0 * sqrt(0.25 * n) && n > 2 * keys);
+}
+
 /* ln Q and the binomial tail to 1e-11, from values of mpmath with 40 digits (a, x, ln Q), (n, k, p, ln P). */
 static void test_tails(void **state)
 {
@@ -899,6 +924,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_detects),
         cmocka_unit_test(test_least_piece),
         cmocka_unit_test(test_bad_texts),
+        cmocka_unit_test(test_seeds_without_a_key),
         cmocka_unit_test(test_tails),
         cmocka_unit_test(test_million_tokens),
         cmocka_unit_test(test_null),

@@ -170,7 +170,7 @@ class Mark:
                 scores.append(bin(word(self.key, context, token) & (2**self.depth - 1)).count("1"))
             elif self.kind in (SELFHASH, LEFTHASH):
                 is_green, seed = green(self, context, token)
-                if (seed, token) not in pairs:
+                if seed and (seed, token) not in pairs:
                     pairs.add((seed, token))
                     scores.append(int(is_green))
             else:
