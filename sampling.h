@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8497 samplers/greedy.h               20100 grammar/reading.h
-     271 api/config.h                     8538 samplers/choose.h               20185 grammar/gbnf.h
-     302 api/types.h                      8601 samplers/ratio.h                20477 grammar/regex.h
-     552 api/missing.h                    8668 samplers/draw.h                 20874 grammar/derivatives.h
-     566 api/sample.h                     8753 samplers/dist.h                 21451 grammar/vocabulary.h
-     655 api/chains.h                     8783 samplers/gumbel.h               21919 grammar/triggers.h
-     907 api/samplers.h                   8850 watermark/function.h            22244 grammar/matcher.h
-    1169 api/gumbel.h                     9024 watermark/text.h                22421 grammar/states.h
-    1192 api/operator.h                   9213 watermark/draw.h                22576 grammar/items.h
-    1242 api/kv.h                         9425 samplers/mirostat.h             22702 grammar/masks.h
-    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22897 grammar/runs.h
-    1465 api/text_error.h                 9827 samplers/custom.h               23070 grammar/entries.h
-    1482 api/grammar.h                    9887 config/describe.h               23441 grammar/accepting.h
-    1677 api/shards.h                    10068 config/from_params.h            23777 grammar/waiting.h
-    1775 api/peers.h                     10133 config/orders.h                 23903 grammar/history.h
-    1850 api/drafts.h                    10364 config/numbers.h                24029 grammar/room.h
-    1949 api/constraints.h               10502 config/set.h                    24330 grammar/sampler.h
-    2235 api/watermark.h                 10656 config/tell.h                   24539 grammar/forced.h
-    2373 api/parts.h                     10787 config/settings.h               24707 grammar/hooks.h
-    2415 base/switches.h                 10899 life/rollback.h                 24831 schema/head.h
-    2669 base/random.h                   11155 life/chain.h                    25005 schema/errors.h
-    2692 base/mt19937.h                  11435 life/members.h                  25118 schema/collections.h
-    2766 base/exact.h                    11550 life/update.h                   25152 schema/references.h
-    2978 base/bits128.h                  11747 life/copy.h                     25424 schema/strings.h
-    3057 base/elements.h                 11915 rows/row.h                      25486 schema/numbers.h
-    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25759 schema/sets.h
-    3234 kernels/contract.h              12291 rows/pieces.h                   25957 schema/formats.h
-    3360 kernels/scalar.h                12406 rows/thresholds.h               26154 schema/scalars.h
-    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26453 schema/goals.h
-    3581 kernels/sets.h                  12694 rows/sums.h                     26674 schema/alternatives.h
-    3630 kernels/vectors.h               12842 rows/changes.h                  27152 schema/objects.h
-    3748 kernels/avx512.h                12923 rows/cuts.h                     27665 schema/arrays.h
-    3832 kernels/avx2.h                  13354 rows/typical.h                  27919 schema/whole.h
-    3894 kernels/sse2.h                  13666 rows/tail_free.h                28092 tags/head.h
-    3911 kernels/neon.h                  13739 rows/selecting.h                28215 tags/words.h
-    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28323 tags/inside.h
-    3949 kernels/generic.h               13951 watermark/rows.h                28464 tags/formats.h
-    3969 kernels/shared.h                14072 rows/plan.h                     28865 grammar/grammars.h
-    4093 kernels/passes.h                14120 rows/logprobs.h                 28928 peers/tables.h
-    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29237 peers/values.h
-    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29663 peers/llama_server.h
-    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29732 peers/fields.h
-    5031 core/array.h                    15002 rows/llama_cpp/step.h           29894 peers/requests.h
-    5361 core/table.h                    15032 run/apply.h                     30019 shards/head.h
-    5544 core/windows.h                  15114 run/writing.h                   30168 shards/bytes.h
-    5636 constraints/record.h            15238 run/arrays.h                    30266 shards/merging.h
-    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30556 shards/row.h
-    5713 rows/work.h                     15538 run/walk.h                      30715 shards/answers.h
-    5739 life/past.h                     15642 run/finish.h                    31272 shards/logprobs.h
-    5799 core/record.h                   15682 run/draw_llama_cpp.h            31418 shards/told.h
-    5917 core/fields.h                   15756 run/draw.h                      31572 shards/steps.h
-    6004 core/owners.h                   15831 run/sample.h                    31782 shards/prefix.h
-    6076 core/mt19937.h                  15947 watermark/making.h              32332 shards/cuts.h
-    6133 core/no_mt19937.h               16176 watermark/tails.h               32544 shards/draws.h
-    6166 core/making.h                   16276 watermark/detect.h              32700 shards/way.h
-    6299 core/streams.h                  16497 run/verify.h                    32814 shards/memory.h
-    6337 life/state_fields.h             16601 run/batch.h                     32898 shards/batch.h
-    6437 samplers/llama_cpp.h            16753 life/state.h                    33306 drafts/head.h
-    6525 samplers/logit_bias.h           16929 operator/weights.h              33366 drafts/block.h
-    6626 samplers/patch.h                17017 operator/search.h               33556 drafts/tree.h
-    6676 samplers/penalties.h            17156 operator/run.h                  33692 drafts/relaxed.h
-    6826 samplers/dry.h                  17325 kv/cells.h                      33775 constraints/automaton.h
-    7283 samplers/cut.h                  17362 kv/making.h                     33865 constraints/making.h
-    7306 samplers/top_n_sigma.h          17588 kv/slot.h                       34081 constraints/sampler.h
-    7407 samplers/top_k.h                17727 kv/sequences.h                  34174 constraints/constructors.h
-    7463 samplers/tail_free.h            17862 kv/data.h                       34539 constraints/looking.h
-    7586 samplers/typical.h              17986 kv/update.h                     34606 constraints/thinking.h
-    7660 samplers/top_p.h                18112 kv/state.h                      34857 constraints/schedule.h
-    7702 samplers/min_p.h                18324 llama_cpp/functions.h           34947 constraints/accepting.h
-    7743 samplers/by_sums.h              18394 llama_cpp/object.h              35068 constraints/drawing.h
-    7889 samplers/top_h.h                18448 llama_cpp/vocabulary.h          35255 constraints/told.h
-    7942 samplers/min_k.h                18525 text/reading.h                  35320 constraints/kind.h
-    7998 samplers/xtc.h                  18635 text/strings.h                  35378 constraints/top_p_decay.h
-    8080 samplers/infill.h               18735 text/values.h                   35462 constraints/accessors.h
-    8195 samplers/temperature.h          18890 text/documents.h                35570 core/kinds.h
-    8358 samplers/smoothing.h            18966 grammar/head.h                  35618 base/restore.h
-    8440 samplers/softmax.h              19001 grammar/tree.h                  35632 api/license.h
-    8472 samplers/drafted.h              19803 grammar/finishing.h
+       2 api/opening.h                    8497 samplers/greedy.h               20103 grammar/reading.h
+     271 api/config.h                     8538 samplers/choose.h               20188 grammar/gbnf.h
+     302 api/types.h                      8601 samplers/ratio.h                20480 grammar/regex.h
+     552 api/missing.h                    8668 samplers/draw.h                 20877 grammar/derivatives.h
+     566 api/sample.h                     8753 samplers/dist.h                 21454 grammar/vocabulary.h
+     655 api/chains.h                     8783 samplers/gumbel.h               21922 grammar/triggers.h
+     907 api/samplers.h                   8850 watermark/function.h            22247 grammar/matcher.h
+    1169 api/gumbel.h                     9024 watermark/text.h                22424 grammar/states.h
+    1192 api/operator.h                   9213 watermark/draw.h                22579 grammar/items.h
+    1242 api/kv.h                         9425 samplers/mirostat.h             22705 grammar/masks.h
+    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22900 grammar/runs.h
+    1465 api/text_error.h                 9827 samplers/custom.h               23073 grammar/entries.h
+    1482 api/grammar.h                    9887 config/describe.h               23444 grammar/accepting.h
+    1677 api/shards.h                    10068 config/from_params.h            23780 grammar/waiting.h
+    1775 api/peers.h                     10133 config/orders.h                 23906 grammar/history.h
+    1850 api/drafts.h                    10364 config/numbers.h                24032 grammar/room.h
+    1949 api/constraints.h               10502 config/set.h                    24333 grammar/sampler.h
+    2235 api/watermark.h                 10656 config/tell.h                   24542 grammar/forced.h
+    2373 api/parts.h                     10787 config/settings.h               24710 grammar/hooks.h
+    2415 base/switches.h                 10899 life/rollback.h                 24834 schema/head.h
+    2669 base/random.h                   11155 life/chain.h                    25008 schema/errors.h
+    2692 base/mt19937.h                  11435 life/members.h                  25121 schema/collections.h
+    2766 base/exact.h                    11550 life/update.h                   25155 schema/references.h
+    2978 base/bits128.h                  11747 life/copy.h                     25427 schema/strings.h
+    3057 base/elements.h                 11915 rows/row.h                      25489 schema/numbers.h
+    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25762 schema/sets.h
+    3234 kernels/contract.h              12291 rows/pieces.h                   25960 schema/formats.h
+    3360 kernels/scalar.h                12406 rows/thresholds.h               26157 schema/scalars.h
+    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26456 schema/goals.h
+    3581 kernels/sets.h                  12694 rows/sums.h                     26677 schema/alternatives.h
+    3630 kernels/vectors.h               12842 rows/changes.h                  27155 schema/objects.h
+    3748 kernels/avx512.h                12923 rows/cuts.h                     27668 schema/arrays.h
+    3832 kernels/avx2.h                  13354 rows/typical.h                  27922 schema/whole.h
+    3894 kernels/sse2.h                  13666 rows/tail_free.h                28095 tags/head.h
+    3911 kernels/neon.h                  13739 rows/selecting.h                28218 tags/words.h
+    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28326 tags/inside.h
+    3949 kernels/generic.h               13951 watermark/rows.h                28467 tags/formats.h
+    3969 kernels/shared.h                14072 rows/plan.h                     28868 grammar/grammars.h
+    4093 kernels/passes.h                14120 rows/logprobs.h                 28931 peers/tables.h
+    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29240 peers/values.h
+    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29666 peers/llama_server.h
+    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29735 peers/fields.h
+    5031 core/array.h                    15002 rows/llama_cpp/step.h           29897 peers/requests.h
+    5361 core/table.h                    15032 run/apply.h                     30022 shards/head.h
+    5544 core/windows.h                  15114 run/writing.h                   30171 shards/bytes.h
+    5636 constraints/record.h            15238 run/arrays.h                    30269 shards/merging.h
+    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30559 shards/row.h
+    5713 rows/work.h                     15538 run/walk.h                      30718 shards/answers.h
+    5739 life/past.h                     15642 run/finish.h                    31275 shards/logprobs.h
+    5799 core/record.h                   15682 run/draw_llama_cpp.h            31421 shards/told.h
+    5917 core/fields.h                   15756 run/draw.h                      31575 shards/steps.h
+    6004 core/owners.h                   15834 run/sample.h                    31785 shards/prefix.h
+    6076 core/mt19937.h                  15950 watermark/making.h              32335 shards/cuts.h
+    6133 core/no_mt19937.h               16179 watermark/tails.h               32547 shards/draws.h
+    6166 core/making.h                   16279 watermark/detect.h              32703 shards/way.h
+    6299 core/streams.h                  16500 run/verify.h                    32817 shards/memory.h
+    6337 life/state_fields.h             16604 run/batch.h                     32901 shards/batch.h
+    6437 samplers/llama_cpp.h            16756 life/state.h                    33309 drafts/head.h
+    6525 samplers/logit_bias.h           16932 operator/weights.h              33369 drafts/block.h
+    6626 samplers/patch.h                17020 operator/search.h               33559 drafts/tree.h
+    6676 samplers/penalties.h            17159 operator/run.h                  33695 drafts/relaxed.h
+    6826 samplers/dry.h                  17328 kv/cells.h                      33778 constraints/automaton.h
+    7283 samplers/cut.h                  17365 kv/making.h                     33868 constraints/making.h
+    7306 samplers/top_n_sigma.h          17591 kv/slot.h                       34084 constraints/sampler.h
+    7407 samplers/top_k.h                17730 kv/sequences.h                  34177 constraints/constructors.h
+    7463 samplers/tail_free.h            17865 kv/data.h                       34542 constraints/looking.h
+    7586 samplers/typical.h              17989 kv/update.h                     34609 constraints/thinking.h
+    7660 samplers/top_p.h                18115 kv/state.h                      34860 constraints/schedule.h
+    7702 samplers/min_p.h                18327 llama_cpp/functions.h           34950 constraints/accepting.h
+    7743 samplers/by_sums.h              18397 llama_cpp/object.h              35071 constraints/drawing.h
+    7889 samplers/top_h.h                18451 llama_cpp/vocabulary.h          35258 constraints/told.h
+    7942 samplers/min_k.h                18528 text/reading.h                  35323 constraints/kind.h
+    7998 samplers/xtc.h                  18638 text/strings.h                  35381 constraints/top_p_decay.h
+    8080 samplers/infill.h               18738 text/values.h                   35465 constraints/accessors.h
+    8195 samplers/temperature.h          18893 text/documents.h                35573 core/kinds.h
+    8358 samplers/smoothing.h            18969 grammar/head.h                  35621 base/restore.h
+    8440 samplers/softmax.h              19004 grammar/tree.h                  35635 api/license.h
+    8472 samplers/drafted.h              19806 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -15797,7 +15797,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
    steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
-   these members does, as none of them has a state that a draw changes. */
+   these members does, and is as before then. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -15819,9 +15819,12 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         i++;
     if (status != SAMPI_DECLINED && (status || plan.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!plan.whole && status) return SAMPI_DECLINED;
-    if (!plan.whole || row.floor > -FLT_MAX) sampi_compact(&row);
-    if (!plan.whole && sampi_has_minus_zero(&row)) return SAMPI_DECLINED;
+    if (!plan.whole && !status) sampi_compact(&row);
+    if (!plan.whole && (status || sampi_has_minus_zero(&row))) {
+        sampi_restore_state(s);
+        return SAMPI_DECLINED;
+    }
+    if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;

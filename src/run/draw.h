@@ -41,7 +41,7 @@ static bool sampi_has_minus_zero(const sampi_row *row)
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. A custom sampler is to see exactly what the
    steps would show it: a chain with one goes over the row as far as that is known, and declines as a whole where one of
-   these members does, as none of them has a state that a draw changes. */
+   these members does, and is as before then. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_ordinals ordinal = { { 0 }, false };
@@ -63,9 +63,12 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         i++;
     if (status != SAMPI_DECLINED && (status || plan.whole))
         return sampi_end_draw(s, status ? status : sampi_accept_drawn(job, &row, &row, token));
-    if (!plan.whole && status) return SAMPI_DECLINED;
-    if (!plan.whole || row.floor > -FLT_MAX) sampi_compact(&row);
-    if (!plan.whole && sampi_has_minus_zero(&row)) return SAMPI_DECLINED;
+    if (!plan.whole && !status) sampi_compact(&row);
+    if (!plan.whole && (status || sampi_has_minus_zero(&row))) {
+        sampi_restore_state(s);
+        return SAMPI_DECLINED;
+    }
+    if (row.floor > -FLT_MAX) sampi_compact(&row);
     samp_token_data_array cur = sampi_row_array(&row); /* and goes on by list [i] */
     if (sorted) sampi_sort_all(&cur);
     s->perf.n_steps++;

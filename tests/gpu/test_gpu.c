@@ -19,6 +19,7 @@ static void run_teams(const void *args, uint32_t n);
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
 #define SAMPLING_GUMBEL
+#define SAMPLING_WATERMARK
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"

@@ -14,6 +14,7 @@
 #include "tests/support/heap.h"
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_GUMBEL
+#define SAMPLING_WATERMARK
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS

@@ -301,6 +301,45 @@ static void test_back_to_the_prompt(void **state)
         }
 }
 
+static int fails(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    (void)cur;
+    return SAMP_E_DEVICE;
+}
+
+/* A draw that fails has not ended the prompt, whatever way it went: also where the fast path begins with SBW and leaves the
+   row to the steps. */
+static void test_failed_draws(void **state)
+{
+    (void)state;
+    static const samp_sampler_i failing = { NULL, NULL, fails, NULL, NULL, NULL, NULL, NULL };
+    float row[N];
+    source rng = source_stream(2);
+    test_logits(&rng, row, N, 3.0);
+    for (int k = 0; k < N_KIND; k++)
+        for (int way = 0; way < 3; way++) {
+            samp_watermark mark = marked_with(kinds[k], 12);
+            samp_sampler *chain = samp_chain_init();
+            const bool at_end = selects(mark.kind);
+            if (!at_end) assert_ok(samp_chain_add(chain, samp_init_watermark(&mark)));
+            for (int i = 0; way == 2 && i < N; i++)
+                row[i] = -1e-45f; /* halved it is -0, which no user's sampler is shown */
+            if (way == 2) assert_ok(samp_chain_add(chain, samp_init_temp(2.0f)));
+            if (way) assert_ok(samp_chain_add(chain, samp_init_top_k(35)));
+            if (at_end) assert_ok(samp_chain_add(chain, samp_init_watermark(&mark)));
+            assert_ok(samp_chain_add(chain, samp_init_custom(&failing, NULL)));
+            if (!at_end) assert_ok(samp_chain_add(chain, samp_init_dist(1)));
+            const sampi_sampler *s = (const sampi_sampler *)samp_chain_get(chain,
+                                                                           at_end ? samp_chain_n(chain) - 2 : 0);
+            assert_status(samp_sample(chain, row, N), SAMP_E_DEVICE);
+            assert_num(s->now.pending, -1);
+            assert_ok(samp_accept(chain, 3));
+            assert_num(s->u.mark.count, 0); /* it is still the prompt */
+            samp_free(chain);
+        }
+}
+
 /* Where a context repeats the token is drawn without the mark: with two equal tokens, again and again, both come. */
 static void test_repeats_are_not_marked(void **state)
 {
@@ -915,6 +954,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_walks),
         cmocka_unit_test(test_back_to_the_prompt),
+        cmocka_unit_test(test_failed_draws),
         cmocka_unit_test(test_repeats_are_not_marked),
         cmocka_unit_test(test_bad_settings),
         cmocka_unit_test(test_names),
