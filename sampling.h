@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8497 samplers/greedy.h               20103 grammar/reading.h
-     271 api/config.h                     8538 samplers/choose.h               20188 grammar/gbnf.h
-     302 api/types.h                      8601 samplers/ratio.h                20480 grammar/regex.h
-     552 api/missing.h                    8668 samplers/draw.h                 20877 grammar/derivatives.h
-     566 api/sample.h                     8753 samplers/dist.h                 21454 grammar/vocabulary.h
-     655 api/chains.h                     8783 samplers/gumbel.h               21922 grammar/triggers.h
-     907 api/samplers.h                   8850 watermark/function.h            22247 grammar/matcher.h
-    1169 api/gumbel.h                     9024 watermark/text.h                22424 grammar/states.h
-    1192 api/operator.h                   9213 watermark/draw.h                22579 grammar/items.h
-    1242 api/kv.h                         9425 samplers/mirostat.h             22705 grammar/masks.h
-    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22900 grammar/runs.h
-    1465 api/text_error.h                 9827 samplers/custom.h               23073 grammar/entries.h
-    1482 api/grammar.h                    9887 config/describe.h               23444 grammar/accepting.h
-    1677 api/shards.h                    10068 config/from_params.h            23780 grammar/waiting.h
-    1775 api/peers.h                     10133 config/orders.h                 23906 grammar/history.h
-    1850 api/drafts.h                    10364 config/numbers.h                24032 grammar/room.h
-    1949 api/constraints.h               10502 config/set.h                    24333 grammar/sampler.h
-    2235 api/watermark.h                 10656 config/tell.h                   24542 grammar/forced.h
-    2373 api/parts.h                     10787 config/settings.h               24710 grammar/hooks.h
-    2415 base/switches.h                 10899 life/rollback.h                 24834 schema/head.h
-    2669 base/random.h                   11155 life/chain.h                    25008 schema/errors.h
-    2692 base/mt19937.h                  11435 life/members.h                  25121 schema/collections.h
-    2766 base/exact.h                    11550 life/update.h                   25155 schema/references.h
-    2978 base/bits128.h                  11747 life/copy.h                     25427 schema/strings.h
-    3057 base/elements.h                 11915 rows/row.h                      25489 schema/numbers.h
-    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25762 schema/sets.h
-    3234 kernels/contract.h              12291 rows/pieces.h                   25960 schema/formats.h
-    3360 kernels/scalar.h                12406 rows/thresholds.h               26157 schema/scalars.h
-    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26456 schema/goals.h
-    3581 kernels/sets.h                  12694 rows/sums.h                     26677 schema/alternatives.h
-    3630 kernels/vectors.h               12842 rows/changes.h                  27155 schema/objects.h
-    3748 kernels/avx512.h                12923 rows/cuts.h                     27668 schema/arrays.h
-    3832 kernels/avx2.h                  13354 rows/typical.h                  27922 schema/whole.h
-    3894 kernels/sse2.h                  13666 rows/tail_free.h                28095 tags/head.h
-    3911 kernels/neon.h                  13739 rows/selecting.h                28218 tags/words.h
-    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28326 tags/inside.h
-    3949 kernels/generic.h               13951 watermark/rows.h                28467 tags/formats.h
-    3969 kernels/shared.h                14072 rows/plan.h                     28868 grammar/grammars.h
-    4093 kernels/passes.h                14120 rows/logprobs.h                 28931 peers/tables.h
-    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29240 peers/values.h
-    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29666 peers/llama_server.h
-    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29735 peers/fields.h
-    5031 core/array.h                    15002 rows/llama_cpp/step.h           29897 peers/requests.h
-    5361 core/table.h                    15032 run/apply.h                     30022 shards/head.h
-    5544 core/windows.h                  15114 run/writing.h                   30171 shards/bytes.h
-    5636 constraints/record.h            15238 run/arrays.h                    30269 shards/merging.h
-    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30559 shards/row.h
-    5713 rows/work.h                     15538 run/walk.h                      30718 shards/answers.h
-    5739 life/past.h                     15642 run/finish.h                    31275 shards/logprobs.h
-    5799 core/record.h                   15682 run/draw_llama_cpp.h            31421 shards/told.h
-    5917 core/fields.h                   15756 run/draw.h                      31575 shards/steps.h
-    6004 core/owners.h                   15834 run/sample.h                    31785 shards/prefix.h
-    6076 core/mt19937.h                  15950 watermark/making.h              32335 shards/cuts.h
-    6133 core/no_mt19937.h               16179 watermark/tails.h               32547 shards/draws.h
-    6166 core/making.h                   16279 watermark/detect.h              32703 shards/way.h
-    6299 core/streams.h                  16500 run/verify.h                    32817 shards/memory.h
-    6337 life/state_fields.h             16604 run/batch.h                     32901 shards/batch.h
-    6437 samplers/llama_cpp.h            16756 life/state.h                    33309 drafts/head.h
-    6525 samplers/logit_bias.h           16932 operator/weights.h              33369 drafts/block.h
-    6626 samplers/patch.h                17020 operator/search.h               33559 drafts/tree.h
-    6676 samplers/penalties.h            17159 operator/run.h                  33695 drafts/relaxed.h
-    6826 samplers/dry.h                  17328 kv/cells.h                      33778 constraints/automaton.h
-    7283 samplers/cut.h                  17365 kv/making.h                     33868 constraints/making.h
-    7306 samplers/top_n_sigma.h          17591 kv/slot.h                       34084 constraints/sampler.h
-    7407 samplers/top_k.h                17730 kv/sequences.h                  34177 constraints/constructors.h
-    7463 samplers/tail_free.h            17865 kv/data.h                       34542 constraints/looking.h
-    7586 samplers/typical.h              17989 kv/update.h                     34609 constraints/thinking.h
-    7660 samplers/top_p.h                18115 kv/state.h                      34860 constraints/schedule.h
-    7702 samplers/min_p.h                18327 llama_cpp/functions.h           34950 constraints/accepting.h
-    7743 samplers/by_sums.h              18397 llama_cpp/object.h              35071 constraints/drawing.h
-    7889 samplers/top_h.h                18451 llama_cpp/vocabulary.h          35258 constraints/told.h
-    7942 samplers/min_k.h                18528 text/reading.h                  35323 constraints/kind.h
-    7998 samplers/xtc.h                  18638 text/strings.h                  35381 constraints/top_p_decay.h
-    8080 samplers/infill.h               18738 text/values.h                   35465 constraints/accessors.h
-    8195 samplers/temperature.h          18893 text/documents.h                35573 core/kinds.h
-    8358 samplers/smoothing.h            18969 grammar/head.h                  35621 base/restore.h
-    8440 samplers/softmax.h              19004 grammar/tree.h                  35635 api/license.h
-    8472 samplers/drafted.h              19806 grammar/finishing.h
+       2 api/opening.h                    8497 samplers/greedy.h               20143 grammar/reading.h
+     271 api/config.h                     8538 samplers/choose.h               20228 grammar/gbnf.h
+     302 api/types.h                      8601 samplers/ratio.h                20520 grammar/regex.h
+     552 api/missing.h                    8668 samplers/draw.h                 20917 grammar/derivatives.h
+     566 api/sample.h                     8753 samplers/dist.h                 21518 grammar/vocabulary.h
+     655 api/chains.h                     8783 samplers/gumbel.h               21986 grammar/triggers.h
+     907 api/samplers.h                   8850 watermark/function.h            22311 grammar/matcher.h
+    1169 api/gumbel.h                     9024 watermark/text.h                22488 grammar/states.h
+    1192 api/operator.h                   9213 watermark/draw.h                22643 grammar/items.h
+    1242 api/kv.h                         9425 samplers/mirostat.h             22769 grammar/masks.h
+    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22964 grammar/runs.h
+    1465 api/text_error.h                 9827 samplers/custom.h               23137 grammar/entries.h
+    1482 api/grammar.h                    9887 config/describe.h               23508 grammar/accepting.h
+    1677 api/shards.h                    10068 config/from_params.h            23844 grammar/waiting.h
+    1775 api/peers.h                     10133 config/orders.h                 23970 grammar/history.h
+    1850 api/drafts.h                    10364 config/numbers.h                24096 grammar/room.h
+    1949 api/constraints.h               10502 config/set.h                    24397 grammar/sampler.h
+    2235 api/watermark.h                 10656 config/tell.h                   24606 grammar/forced.h
+    2373 api/parts.h                     10787 config/settings.h               24774 grammar/hooks.h
+    2415 base/switches.h                 10899 life/rollback.h                 24898 schema/head.h
+    2669 base/random.h                   11155 life/chain.h                    25072 schema/errors.h
+    2692 base/mt19937.h                  11435 life/members.h                  25184 schema/collections.h
+    2766 base/exact.h                    11550 life/update.h                   25218 schema/references.h
+    2978 base/bits128.h                  11747 life/copy.h                     25490 schema/strings.h
+    3057 base/elements.h                 11915 rows/row.h                      25552 schema/numbers.h
+    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25754 schema/sets.h
+    3234 kernels/contract.h              12291 rows/pieces.h                   25952 schema/formats.h
+    3360 kernels/scalar.h                12406 rows/thresholds.h               26149 schema/scalars.h
+    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26448 schema/goals.h
+    3581 kernels/sets.h                  12694 rows/sums.h                     26669 schema/alternatives.h
+    3630 kernels/vectors.h               12842 rows/changes.h                  27147 schema/objects.h
+    3748 kernels/avx512.h                12923 rows/cuts.h                     27660 schema/arrays.h
+    3832 kernels/avx2.h                  13354 rows/typical.h                  27914 schema/whole.h
+    3894 kernels/sse2.h                  13666 rows/tail_free.h                28087 tags/head.h
+    3911 kernels/neon.h                  13739 rows/selecting.h                28210 tags/words.h
+    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28318 tags/inside.h
+    3949 kernels/generic.h               13951 watermark/rows.h                28459 tags/formats.h
+    3969 kernels/shared.h                14072 rows/plan.h                     28860 grammar/grammars.h
+    4093 kernels/passes.h                14120 rows/logprobs.h                 28923 peers/tables.h
+    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29232 peers/values.h
+    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29658 peers/llama_server.h
+    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29727 peers/fields.h
+    5031 core/array.h                    15002 rows/llama_cpp/step.h           29889 peers/requests.h
+    5361 core/table.h                    15032 run/apply.h                     30014 shards/head.h
+    5544 core/windows.h                  15114 run/writing.h                   30163 shards/bytes.h
+    5636 constraints/record.h            15238 run/arrays.h                    30261 shards/merging.h
+    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30551 shards/row.h
+    5713 rows/work.h                     15538 run/walk.h                      30710 shards/answers.h
+    5739 life/past.h                     15642 run/finish.h                    31267 shards/logprobs.h
+    5799 core/record.h                   15682 run/draw_llama_cpp.h            31413 shards/told.h
+    5917 core/fields.h                   15756 run/draw.h                      31567 shards/steps.h
+    6004 core/owners.h                   15834 run/sample.h                    31777 shards/prefix.h
+    6076 core/mt19937.h                  15950 watermark/making.h              32327 shards/cuts.h
+    6133 core/no_mt19937.h               16179 watermark/tails.h               32539 shards/draws.h
+    6166 core/making.h                   16279 watermark/detect.h              32695 shards/way.h
+    6299 core/streams.h                  16500 run/verify.h                    32809 shards/memory.h
+    6337 life/state_fields.h             16604 run/batch.h                     32893 shards/batch.h
+    6437 samplers/llama_cpp.h            16756 life/state.h                    33301 drafts/head.h
+    6525 samplers/logit_bias.h           16932 operator/weights.h              33361 drafts/block.h
+    6626 samplers/patch.h                17020 operator/search.h               33551 drafts/tree.h
+    6676 samplers/penalties.h            17159 operator/run.h                  33687 drafts/relaxed.h
+    6826 samplers/dry.h                  17328 kv/cells.h                      33770 constraints/automaton.h
+    7283 samplers/cut.h                  17365 kv/making.h                     33860 constraints/making.h
+    7306 samplers/top_n_sigma.h          17591 kv/slot.h                       34076 constraints/sampler.h
+    7407 samplers/top_k.h                17730 kv/sequences.h                  34169 constraints/constructors.h
+    7463 samplers/tail_free.h            17865 kv/data.h                       34534 constraints/looking.h
+    7586 samplers/typical.h              17989 kv/update.h                     34601 constraints/thinking.h
+    7660 samplers/top_p.h                18115 kv/state.h                      34852 constraints/schedule.h
+    7702 samplers/min_p.h                18327 llama_cpp/functions.h           34942 constraints/accepting.h
+    7743 samplers/by_sums.h              18397 llama_cpp/object.h              35063 constraints/drawing.h
+    7889 samplers/top_h.h                18451 llama_cpp/vocabulary.h          35250 constraints/told.h
+    7942 samplers/min_k.h                18528 text/reading.h                  35315 constraints/kind.h
+    7998 samplers/xtc.h                  18638 text/strings.h                  35373 constraints/top_p_decay.h
+    8080 samplers/infill.h               18738 text/values.h                   35457 constraints/accessors.h
+    8195 samplers/temperature.h          18893 text/documents.h                35565 core/kinds.h
+    8358 samplers/smoothing.h            18969 grammar/head.h                  35613 base/restore.h
+    8440 samplers/softmax.h              19004 grammar/tree.h                  35627 api/license.h
+    8472 samplers/drafted.h              19840 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1506,7 +1506,7 @@ typedef struct samp_grammar samp_grammar;
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
-              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              multipleOf of more than four digits, unevaluated*, $dynamicRef, schemas of other files, the
               formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
               does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
               or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
@@ -19023,8 +19023,19 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
+    SAMPI_NODE_SEEN,    /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
+    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a: see below */
 } sampi_node_kind;
+
+/* Where in the number a MULTIPLE is: c % 8. What stands before has the rest b by a; c / 8 places behind the point are
+   still to come, and behind these only zeros. */
+enum {
+    SAMPI_MULTIPLE_BEGINS,
+    SAMPI_MULTIPLE_ZERO,
+    SAMPI_MULTIPLE_WHOLE,
+    SAMPI_MULTIPLE_POINT,
+    SAMPI_MULTIPLE_BEHIND
+};
 
 /* What a GROUP is for, if not a number: the group's, from 0. */
 enum {
@@ -19408,6 +19419,21 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
+/* May a number end at a MULTIPLE, or never become one? Places that are not written are zeros; before the point another
+   digit can always help. */
+static uint8_t sampi_multiple_known(const sampi_expr *e)
+{
+    const int32_t phase = e->c % 8;
+    int64_t rest = e->b, most = 1; /* the places that are left can add less than `most`, if that is below a */
+    for (int32_t i = e->c / 8; i > 0; i--) {
+        rest = rest * 10 % e->a;
+        if (most < e->a) most *= 10;
+    }
+    const int64_t lacks = (e->a - rest) % e->a;
+    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_KNOWN_DEAD;
+    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
+}
+
 /* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
@@ -19435,6 +19461,7 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
             if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
             return a & (shared | passed);
         case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
         default: return 0;
     }
 }
@@ -19571,6 +19598,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
+}
+
+/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) times 10 to the
+   power of -places. */
+static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
+{
+    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
 /* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */
@@ -20020,6 +20054,10 @@ static void sampi_grammar_classes(samp_grammar *g)
         const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
+        if (e && e->kind == SAMPI_NODE_MULTIPLE) {
+            memset(alone + '0', 1, 10);
+            alone['.'] = 1;
+        }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
         int32_t to[256]; /* the class of those in the set, of each old class */
         memset(to, 0xff, sizeof to);
@@ -20048,7 +20086,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
 {
     sampi_mix(hash, (uint64_t)e->kind);
     if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
-    if (e->kind == SAMPI_NODE_REPEAT) sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
+    if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     if (e->kind == SAMPI_NODE_TOKEN) {
         const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);
@@ -21118,6 +21158,25 @@ static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
+/* What follows a byte in a MULTIPLE. */
+static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
+{
+    const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
+    const bool behind = phase >= SAMPI_MULTIPLE_POINT;
+    int32_t next = behind ? SAMPI_MULTIPLE_BEHIND : SAMPI_MULTIPLE_WHOLE, left = places, rest = e->b;
+    if (byte == '.' && (phase == SAMPI_MULTIPLE_ZERO || phase == SAMPI_MULTIPLE_WHOLE)) {
+        next = SAMPI_MULTIPLE_POINT;
+    } else {
+        if (digit < 0 || digit > 9 || phase == SAMPI_MULTIPLE_ZERO) return SAMPI_NEVER;
+        if (behind && places == 0 && digit > 0) return SAMPI_NEVER;
+        if (phase == SAMPI_MULTIPLE_BEGINS && digit == 0) next = SAMPI_MULTIPLE_ZERO;
+        if (!behind || places > 0) rest = (10 * rest + digit) % e->a;
+        if (behind && places > 0) left--;
+    }
+    const sampi_node n = sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+    return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
+}
+
 /* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
    alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
@@ -21153,6 +21212,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
+            case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
             default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
     }
@@ -21340,6 +21400,10 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_NOT: sampi_work_push(d, e.a); break;
             case SAMPI_NODE_MEMBERS: sampi_work_push(d, sampi_list_more(d, n)); break;
+            case SAMPI_NODE_MULTIPLE:
+                for (int32_t b = '0'; b <= '9'; b++) sampi_split_byte(kinds, (uint8_t)b);
+                sampi_split_byte(kinds, '.');
+                break;
             default: break; /* no byte of its own */
         }
     }
@@ -25047,12 +25111,11 @@ static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int stat
     char message[160];
     if (x->status) return;
     x->status = status;
-    sampi_schema_pointer(x, node, message, sizeof message);
-    size_t n = strlen(message), m = strlen(text);
-    if (n + m + 2 < sizeof message) {
-        memcpy(message + n, ": ", 2);
-        memcpy(message + n + 2, text, m + 1);
-    }
+    const size_t m = strlen(text);
+    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* the end of a long one is left out */
+    const size_t n = strlen(message);
+    memcpy(message + n, ": ", 2);
+    memcpy(message + n + 2, text, m + 1);
     sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
 }
 
@@ -25668,93 +25731,22 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* n digits, a multiple of m if `rest` stands before them: nodes[] has this of one digit less for each rest of m,
-   and then of n. */
-static SAMPI_COLD void sampi_schema_rests(const sampi_schema *x, sampi_node *nodes, sampi_node *more, int32_t m,
-                                          int32_t power)
-{
-    sampi_tree *t = x->tree;
-    for (int32_t rest = 0; rest < m; rest++) {
-        sampi_node node = SAMPI_NEVER;
-        for (int32_t d = 9; d >= 0; d--) {
-            sampi_node less = nodes[(rest + d * power) % m];
-            if (less == SAMPI_NEVER) continue;
-            node = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, '0' + d, '0' + d, 1, 1), less), node);
-        }
-        more[rest] = node;
-    }
-    memcpy(nodes, more, (size_t)m * sizeof *nodes);
-}
-
-/* The whole multiples (no sign) of m * 10^zeros, where m divides 10^k: what ends in k digits that are one of m, or is
-   shorter. */
-static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x, int32_t m, int32_t k, int32_t zeros)
-{
-    sampi_tree *t = x->tree;
-    sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
-    if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
-    nodes[0] = SAMPI_EMPTY;
-    for (int32_t rest = 1; rest < m; rest++) nodes[rest] = SAMPI_NEVER;
-    for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
-        sampi_schema_rests(x, nodes, nodes + m, m, power);
-        all = sampi_tree_alt(t, nodes[0], all);
-    }
-    all = sampi_tree_alt(t, all, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 0, -1), nodes[0]));
-    SAMP_FREE(nodes);
-    all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', zeros, zeros));
-    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
-}
-
-/* The whole numbers (no sign) that end in the digits w [n]. A number may be shorter than that: as if zeros led it. */
-static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n)
-{
-    sampi_tree *t = x->tree;
-    int32_t lead = 0;
-    while (lead < n && w[lead] == '0') lead++;
-    sampi_node any = sampi_schema_digits(t, '0', '9', 0, -1);
-    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_text(t, w, (size_t)n));
-    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1) : sampi_tree_text(t, w + lead, (size_t)(n - lead));
-    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
-}
-
-/* The fractions, with their point, that have `gap` digits, then f [n], then zeros; those at the end may be missing. */
-static SAMPI_COLD sampi_node sampi_schema_fraction_end(const sampi_schema *x, int32_t gap, const char *f, int32_t n)
-{
-    sampi_tree *t = x->tree;
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), point = sampi_tree_text(t, ".", 1), behind;
-    while (n > 0 && f[n - 1] == '0') n--;
-    if (n > 0) {
-        behind = sampi_tree_seq(t, sampi_tree_text(t, f, (size_t)n), zeros);
-        return sampi_tree_seq(t, point, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', gap, gap), behind));
-    }
-    behind = sampi_schema_digits(t, '0', '0', 1, -1);
-    if (gap) behind = sampi_tree_alt(t, behind, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 1, gap), zeros));
-    return sampi_schema_optional(t, sampi_tree_seq(t, point, behind));
-}
-
-/* The multiples of m * 10^e where m divides a power of ten, 10^k: then k digits tell, which all multiples of m below
-   10^k end in. They stand before e zeros, or end in place -e behind the point. */
+/* The multiples of m * 10^e: by the rest that the digits so far leave; with e above 0, zeros follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
-    int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
-    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
-    for (; power % m != 0 && power < 10000; k++) power *= 10;
-    if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
-    int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
-    sampi_node all = SAMPI_NEVER;
-    if (e >= 0)
-        all = sampi_tree_seq(t, k + e ? sampi_schema_whole_multiples(x, m, k, e) : x->digits,
-                             sampi_schema_fraction_end(x, 0, NULL, 0));
-    for (int32_t end = 0; end < power && e < 0; end += m) {
-        char text[8];
-        for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
-        sampi_node whole = n_whole ? sampi_schema_whole_end(x, text, n_whole) : x->digits;
-        sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
-        all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
+    if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
+    int32_t m = 0, e = d.point - d.n;
+    for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
+    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0);
+    if (e > 0) {
+        sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+        all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', e, e));
+        all = sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
+        all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
     }
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
 }

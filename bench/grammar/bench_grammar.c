@@ -7,10 +7,12 @@
  * add theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1:
  * the text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with
  * documents (tests/support/schema_cases.h): for each schema that compiles, masks along its valid documents; and all documents
- * must be judged right, byte by byte and token by token. What fails is listed by reason, with --worst also the schemas
- * whose masks took the longest; the last line is
+ * must be judged right, byte by byte and token by token. What is declined, and what is judged wrong, is listed by
+ * reason, with --worst also the schemas whose masks took the longest; then how many schemas pass, accept something
+ * invalid, reject something valid, and are declined, as MaskBench's tables have it; the last line, with documents, is
  *
- *     schemas N compiled N passed N invalid_accepted N mask_us_mean X mask_us_p50 X mask_us_p99 X compile_ms_mean X
+ *     schemas N compiled N passed N invalid_accepted N valid_refused N mask_us_mean X mask_us_p50 X mask_us_p99 X
+ *     mask_us_p999 X mask_us_max X compile_ms_mean X compile_ms_max X
  *
  * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the
  * token accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few
@@ -396,11 +398,14 @@ static void time_sampling(bench_logits kind, bool likely)
 
 typedef struct reason {
     char text[160], example[300]; /* example: a schema's name */
+    bool declined;
     int n;
 } reason;
 
 static struct {
-    long n, compiled, passed, accepted;
+    long n, compiled, passed, accepted, refused;
+    long n_accepting,
+        n_rejecting; /* schemas with an invalid document that is accepted; others with a valid one refused */
     times masks, compile;
     reason reasons[256];
     int n_reasons;
@@ -412,7 +417,7 @@ static struct {
 } all;
 
 /* Count what went wrong: its text without the place, which ends at the first ": ". */
-static void note(const char *text, const char *name)
+static void note(const char *text, const char *name, bool declined)
 {
     const char *end = *text == '/' || *text == ':' ? strstr(text, ": ") : NULL;
     if (end) text = end + 2;
@@ -423,6 +428,7 @@ static void note(const char *text, const char *name)
         all.n_reasons++;
         snprintf(all.reasons[i].text, sizeof all.reasons[i].text, "%s", text);
         snprintf(all.reasons[i].example, sizeof all.reasons[i].example, "%s", name);
+        all.reasons[i].declined = declined;
     }
     all.reasons[i].n++;
 }
@@ -433,11 +439,12 @@ static bool judge(samp_sampler *s, const samp_grammar *g, const schema_case *c, 
     bool by_tokens = walk(s, d->text, d->n, d->valid ? &all.masks : NULL);
     int by_bytes = schema_accepts(g, d->text, d->n);
     if (by_bytes < 0)
-        note(samp_strerror(by_bytes), c->name);
+        note(samp_strerror(by_bytes), c->name, false);
     else if (by_tokens != by_bytes)
-        note("accepted by bytes, but not by tokens, or the other way round", c->name);
+        note("accepted by bytes, but not by tokens, or the other way round", c->name, false);
     else if (by_tokens != d->valid)
-        note(d->valid ? "a valid document is refused" : "AN INVALID DOCUMENT IS ACCEPTED", c->name);
+        note(d->valid ? "a valid document is refused" : "AN INVALID DOCUMENT IS ACCEPTED", c->name, false);
+    all.refused += d->valid && !(by_tokens && by_bytes == 1);
     all.accepted += !d->valid && (by_tokens || by_bytes == 1);
     return by_tokens == d->valid && by_bytes == (int)d->valid;
 }
@@ -458,10 +465,13 @@ static void play(const schema_case *c)
     snprintf(w->name, sizeof w->name, "%s", c->name);
     w->compile = compile;
     bool passed = g != NULL;
-    if (!g) note(error.message, c->name);
+    const long accepted = all.accepted;
+    if (!g) note(error.message, c->name, true);
     for (size_t i = 0; g && i < c->n_documents; i++) passed &= judge(s, g, c, &c->documents[i]);
     all.compiled += g != NULL;
     all.passed += passed;
+    all.n_accepting += all.accepted > accepted;
+    all.n_rejecting += g && !passed && all.accepted == accepted;
     w->n = all.masks.n - first;
     for (size_t i = first; i < all.masks.n; i++) {
         w->sum += all.masks.us[i];
@@ -480,8 +490,11 @@ static int compare_reasons(const void *a, const void *b) { return ((const reason
 static int report_schemas(long n_worst)
 {
     qsort(all.reasons, (size_t)all.n_reasons, sizeof *all.reasons, compare_reasons);
-    for (int i = 0; i < all.n_reasons; i++)
-        printf("%5d  %s (%s)\n", all.reasons[i].n, all.reasons[i].text, all.reasons[i].example);
+    for (int declined = 1; declined >= 0; declined--)
+        for (int i = 0; i < all.n_reasons; i++)
+            if (all.reasons[i].declined == declined)
+                printf("%s %5d  %s (%s)\n", declined ? "declined" : "wrong   ", all.reasons[i].n, all.reasons[i].text,
+                       all.reasons[i].example);
     qsort(all.worst, (size_t)all.n, sizeof *all.worst, compare_worst);
     for (long i = 0; i < n_worst && i < all.n; i++)
         printf("worst %8.0f us, %4zu masks, most %7.0f us, compiled in %6.0f us: %s\n", all.worst[i].sum,
@@ -490,9 +503,14 @@ static int report_schemas(long n_worst)
     printf("masks %zu, worst %.0f us; compiling takes %.0f us in the median, %.0f at p99, at most %.0f\n",
            all.masks.n, quantile(&all.masks, 1.0), quantile(&all.compile, 0.5), quantile(&all.compile, 0.99),
            quantile(&all.compile, 1.0));
-    printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld mask_us_mean %.1f mask_us_p50 %.1f "
-           "mask_us_p99 %.1f compile_ms_mean %.3f\n",
-           all.n, all.compiled, all.passed, all.accepted, mean(&all.masks), p50, p99, mean(&all.compile) / 1e3);
+    printf("schemas that pass %ld, accept something invalid %ld, reject something valid %ld, are declined %ld\n",
+           all.passed, all.n_accepting, all.n_rejecting, all.n - all.compiled);
+    printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld valid_refused %ld mask_us_mean %.1f "
+           "mask_us_p50 %.1f mask_us_p99 %.1f mask_us_p999 %.1f mask_us_max %.0f compile_ms_mean %.3f "
+           "compile_ms_max %.1f\n",
+           all.n, all.compiled, all.passed, all.accepted, all.refused, mean(&all.masks), p50, p99,
+           quantile(&all.masks, 0.999), quantile(&all.masks, 1.0), mean(&all.compile) / 1e3,
+           quantile(&all.compile, 1.0) / 1e3);
     return all.accepted != 0;
 }
 

@@ -24,7 +24,7 @@ typedef struct samp_grammar samp_grammar;
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
               JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
               what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
-              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              multipleOf of more than four digits, unevaluated*, $dynamicRef, schemas of other files, the
               formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
               does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
               or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others

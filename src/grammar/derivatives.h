@@ -241,6 +241,25 @@ static bool sampi_refuses(const sampi_deriver *d, sampi_node n, int32_t byte)
     return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&d->tree, e->a)[byte / 8] >> byte % 8 & 1);
 }
 
+/* What follows a byte in a MULTIPLE. */
+static sampi_node sampi_multiple_next(sampi_deriver *d, const sampi_expr *e, int32_t byte)
+{
+    const int32_t phase = e->c % 8, places = e->c / 8, digit = byte - '0';
+    const bool behind = phase >= SAMPI_MULTIPLE_POINT;
+    int32_t next = behind ? SAMPI_MULTIPLE_BEHIND : SAMPI_MULTIPLE_WHOLE, left = places, rest = e->b;
+    if (byte == '.' && (phase == SAMPI_MULTIPLE_ZERO || phase == SAMPI_MULTIPLE_WHOLE)) {
+        next = SAMPI_MULTIPLE_POINT;
+    } else {
+        if (digit < 0 || digit > 9 || phase == SAMPI_MULTIPLE_ZERO) return SAMPI_NEVER;
+        if (behind && places == 0 && digit > 0) return SAMPI_NEVER;
+        if (phase == SAMPI_MULTIPLE_BEGINS && digit == 0) next = SAMPI_MULTIPLE_ZERO;
+        if (!behind || places > 0) rest = (10 * rest + digit) % e->a;
+        if (behind && places > 0) left--;
+    }
+    const sampi_node n = sampi_sound(d, sampi_tree_node(&d->tree, SAMPI_NODE_MULTIPLE, e->a, rest, 8 * left + next));
+    return sampi_is_dead(&d->tree, n) ? (sampi_node)SAMPI_NEVER : n;
+}
+
 /* A derivative under way: of `whole`, whose part `now` is looked at (-1: none is left). What has been found are the
    alternatives on the stack from `first` on; left: the derivative of an AND's first part, or -1. */
 typedef struct sampi_deriving {
@@ -276,6 +295,7 @@ static sampi_node sampi_follow(sampi_deriver *d, sampi_deriving *it, int32_t byt
             case SAMPI_NODE_AND:
             case SAMPI_NODE_NOT: return e.a;
             case SAMPI_NODE_MEMBERS: it->now = sampi_list_more(d, n); continue; /* members are called */
+            case SAMPI_NODE_MULTIPLE: sampi_offer(d, sampi_multiple_next(d, &e, byte)); return -1;
             default: return -1; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
     }
@@ -463,6 +483,10 @@ static void sampi_find_kinds(sampi_deriver *d, sampi_node n, sampi_kinds *kinds)
             case SAMPI_NODE_REPEAT:
             case SAMPI_NODE_NOT: sampi_work_push(d, e.a); break;
             case SAMPI_NODE_MEMBERS: sampi_work_push(d, sampi_list_more(d, n)); break;
+            case SAMPI_NODE_MULTIPLE:
+                for (int32_t b = '0'; b <= '9'; b++) sampi_split_byte(kinds, (uint8_t)b);
+                sampi_split_byte(kinds, '.');
+                break;
             default: break; /* no byte of its own */
         }
     }

@@ -214,6 +214,10 @@ static void sampi_grammar_classes(samp_grammar *g)
         const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
+        if (e && e->kind == SAMPI_NODE_MULTIPLE) {
+            memset(alone + '0', 1, 10);
+            alone['.'] = 1;
+        }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
         int32_t to[256]; /* the class of those in the set, of each old class */
         memset(to, 0xff, sizeof to);
@@ -242,7 +246,9 @@ static void sampi_grammar_mix(const sampi_tree *t, const sampi_expr *e, uint64_t
 {
     sampi_mix(hash, (uint64_t)e->kind);
     if (sampi_in_pool(e->kind)) sampi_mix(hash, sampi_checksum(sampi_bytes_at(t, e->a), (size_t)e->b));
-    if (e->kind == SAMPI_NODE_REPEAT) sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    if (e->kind == SAMPI_NODE_MULTIPLE) sampi_mix(hash, (uint64_t)(uint32_t)e->a);
+    if (e->kind == SAMPI_NODE_REPEAT || e->kind == SAMPI_NODE_MULTIPLE)
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     if (e->kind == SAMPI_NODE_TOKEN) {
         const sampi_expr *text = e->b & 2 ? sampi_at(t, e->a) : NULL;
         sampi_mix(hash, (uint64_t)(uint32_t)e->b);

@@ -19,8 +19,19 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
+    SAMPI_NODE_SEEN,    /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
+    SAMPI_NODE_MULTIPLE /* the end of a decimal number that is a multiple of a: see below */
 } sampi_node_kind;
+
+/* Where in the number a MULTIPLE is: c % 8. What stands before has the rest b by a; c / 8 places behind the point are
+   still to come, and behind these only zeros. */
+enum {
+    SAMPI_MULTIPLE_BEGINS,
+    SAMPI_MULTIPLE_ZERO,
+    SAMPI_MULTIPLE_WHOLE,
+    SAMPI_MULTIPLE_POINT,
+    SAMPI_MULTIPLE_BEHIND
+};
 
 /* What a GROUP is for, if not a number: the group's, from 0. */
 enum {
@@ -404,6 +415,21 @@ static uint8_t sampi_list_known(const sampi_tree *t, const sampi_expr *e)
     return !(e->c & 1) && enough && p.missing == 0 ? SAMPI_KNOWN_EMPTY : 0;
 }
 
+/* May a number end at a MULTIPLE, or never become one? Places that are not written are zeros; before the point another
+   digit can always help. */
+static uint8_t sampi_multiple_known(const sampi_expr *e)
+{
+    const int32_t phase = e->c % 8;
+    int64_t rest = e->b, most = 1; /* the places that are left can add less than `most`, if that is below a */
+    for (int32_t i = e->c / 8; i > 0; i--) {
+        rest = rest * 10 % e->a;
+        if (most < e->a) most *= 10;
+    }
+    const int64_t lacks = (e->a - rest) % e->a;
+    if (phase >= SAMPI_MULTIPLE_POINT && lacks >= most) return SAMPI_KNOWN_DEAD;
+    return lacks || phase == SAMPI_MULTIPLE_BEGINS || phase == SAMPI_MULTIPLE_POINT ? 0 : SAMPI_KNOWN_EMPTY;
+}
+
 /* What follows from its parts, for sampi_expr.known. A rule that leads back to itself without end is not dead. */
 static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
 {
@@ -431,6 +457,7 @@ static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
             if (e->b == 0) a = (uint8_t)((a & shared) | SAMPI_KNOWN_EMPTY);
             return a & (shared | passed);
         case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+        case SAMPI_NODE_MULTIPLE: return sampi_multiple_known(e);
         default: return 0;
     }
 }
@@ -567,6 +594,13 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
     if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
+}
+
+/* A decimal number without sign or exponent, as JSON writes it, that is a multiple of m (at most 10^8) times 10 to the
+   power of -places. */
+static sampi_node sampi_tree_multiple(sampi_tree *t, int32_t m, int32_t places)
+{
+    return sampi_tree_node(t, SAMPI_NODE_MULTIPLE, m, 0, 8 * places + SAMPI_MULTIPLE_BEGINS);
 }
 
 /* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */

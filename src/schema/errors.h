@@ -39,12 +39,11 @@ static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int stat
     char message[160];
     if (x->status) return;
     x->status = status;
-    sampi_schema_pointer(x, node, message, sizeof message);
-    size_t n = strlen(message), m = strlen(text);
-    if (n + m + 2 < sizeof message) {
-        memcpy(message + n, ": ", 2);
-        memcpy(message + n + 2, text, m + 1);
-    }
+    const size_t m = strlen(text);
+    sampi_schema_pointer(x, node, message, sizeof message - m - 2); /* the end of a long one is left out */
+    const size_t n = strlen(message);
+    memcpy(message + n, ": ", 2);
+    memcpy(message + n + 2, text, m + 1);
     sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
 }
 

@@ -179,93 +179,22 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* n digits, a multiple of m if `rest` stands before them: nodes[] has this of one digit less for each rest of m,
-   and then of n. */
-static SAMPI_COLD void sampi_schema_rests(const sampi_schema *x, sampi_node *nodes, sampi_node *more, int32_t m,
-                                          int32_t power)
-{
-    sampi_tree *t = x->tree;
-    for (int32_t rest = 0; rest < m; rest++) {
-        sampi_node node = SAMPI_NEVER;
-        for (int32_t d = 9; d >= 0; d--) {
-            sampi_node less = nodes[(rest + d * power) % m];
-            if (less == SAMPI_NEVER) continue;
-            node = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, '0' + d, '0' + d, 1, 1), less), node);
-        }
-        more[rest] = node;
-    }
-    memcpy(nodes, more, (size_t)m * sizeof *nodes);
-}
-
-/* The whole multiples (no sign) of m * 10^zeros, where m divides 10^k: what ends in k digits that are one of m, or is
-   shorter. */
-static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x, int32_t m, int32_t k, int32_t zeros)
-{
-    sampi_tree *t = x->tree;
-    sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
-    if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
-    nodes[0] = SAMPI_EMPTY;
-    for (int32_t rest = 1; rest < m; rest++) nodes[rest] = SAMPI_NEVER;
-    for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
-        sampi_schema_rests(x, nodes, nodes + m, m, power);
-        all = sampi_tree_alt(t, nodes[0], all);
-    }
-    all = sampi_tree_alt(t, all, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 0, -1), nodes[0]));
-    SAMP_FREE(nodes);
-    all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', zeros, zeros));
-    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
-}
-
-/* The whole numbers (no sign) that end in the digits w [n]. A number may be shorter than that: as if zeros led it. */
-static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n)
-{
-    sampi_tree *t = x->tree;
-    int32_t lead = 0;
-    while (lead < n && w[lead] == '0') lead++;
-    sampi_node any = sampi_schema_digits(t, '0', '9', 0, -1);
-    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_text(t, w, (size_t)n));
-    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1) : sampi_tree_text(t, w + lead, (size_t)(n - lead));
-    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
-}
-
-/* The fractions, with their point, that have `gap` digits, then f [n], then zeros; those at the end may be missing. */
-static SAMPI_COLD sampi_node sampi_schema_fraction_end(const sampi_schema *x, int32_t gap, const char *f, int32_t n)
-{
-    sampi_tree *t = x->tree;
-    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), point = sampi_tree_text(t, ".", 1), behind;
-    while (n > 0 && f[n - 1] == '0') n--;
-    if (n > 0) {
-        behind = sampi_tree_seq(t, sampi_tree_text(t, f, (size_t)n), zeros);
-        return sampi_tree_seq(t, point, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', gap, gap), behind));
-    }
-    behind = sampi_schema_digits(t, '0', '0', 1, -1);
-    if (gap) behind = sampi_tree_alt(t, behind, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 1, gap), zeros));
-    return sampi_schema_optional(t, sampi_tree_seq(t, point, behind));
-}
-
-/* The multiples of m * 10^e where m divides a power of ten, 10^k: then k digits tell, which all multiples of m below
-   10^k end in. They stand before e zeros, or end in place -e behind the point. */
+/* The multiples of m * 10^e: by the rest that the digits so far leave; with e above 0, zeros follow. */
 static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
     sampi_decimal d;
     sampi_schema_decimal(x, node, &d);
     if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
-    int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
-    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
-    for (; power % m != 0 && power < 10000; k++) power *= 10;
-    if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
-    int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
-    sampi_node all = SAMPI_NEVER;
-    if (e >= 0)
-        all = sampi_tree_seq(t, k + e ? sampi_schema_whole_multiples(x, m, k, e) : x->digits,
-                             sampi_schema_fraction_end(x, 0, NULL, 0));
-    for (int32_t end = 0; end < power && e < 0; end += m) {
-        char text[8];
-        for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
-        sampi_node whole = n_whole ? sampi_schema_whole_end(x, text, n_whole) : x->digits;
-        sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
-        all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
+    if (d.n > 4) return sampi_refuse(x, node, "only multiples of what has at most four digits"), SAMPI_NEVER;
+    int32_t m = 0, e = d.point - d.n;
+    for (int32_t i = 0; i < d.n; i++) m = m * 10 + (d.d[i] - '0');
+    sampi_node all = sampi_tree_multiple(t, m, e < 0 ? -e : 0);
+    if (e > 0) {
+        sampi_node zeros = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+        all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', e, e));
+        all = sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
+        all = sampi_tree_seq(t, all, sampi_schema_optional(t, zeros));
     }
     return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
 }

@@ -40,7 +40,6 @@ draft_4() {
     cat > "$dir/expected" << 'END'
 REFUSED definitions.json: valid definition: -9, /$ref: a schema that is not in this text
 REFUSED definitions.json: invalid definition: -9, /$ref: a schema that is not in this text
-REFUSED multipleOf.json: by number: -9, /multipleOf: only multiples of what divides a power of ten
 REFUSED ref.json: remote ref, containing refs itself: -9, /$ref: a schema that is not in this text
 REFUSED refRemote.json: remote ref: -9, /$ref: a schema that is not in this text
 REFUSED refRemote.json: fragment within remote ref: -9, /$ref: a schema that is not in this text

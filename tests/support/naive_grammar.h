@@ -203,6 +203,37 @@ static void naive_members(naive *n, naive_set *out, const sampi_list *list, bool
     free(starts.at);
 }
 
+/* Is a text a number whose digits, as many behind the point as count, make a multiple of e->a? */
+static bool naive_multiple(const sampi_expr *e, const unsigned char *text, int32_t n)
+{
+    int32_t whole = 0, places = e->c / 8, rest = 0, i = 0;
+    while (whole < n && text[whole] >= '0' && text[whole] <= '9') whole++;
+    if (whole == 0 || (whole > 1 && text[0] == '0') || whole == n - 1 || (whole < n && text[whole] != '.'))
+        return false;
+    for (; i < whole; i++) rest = (rest * 10 + text[i] - '0') % e->a;
+    for (i = whole + 1; i < n; i++)
+        if (text[i] < '0' || text[i] > '9' || (i - whole > places && text[i] != '0')) return false;
+    for (i = whole + 1; i <= whole + places; i++) rest = (rest * 10 + (i < n ? text[i] - '0' : 0)) % e->a;
+    return rest == 0;
+}
+
+/* Can one begin so? Then with a point or without, and up to four digits more, since e->a has no more. */
+static int naive_multiple_begins(const sampi_expr *e, const unsigned char *text, int32_t n)
+{
+    static unsigned char longer[1024];
+    if (n + 5 > (int32_t)sizeof longer || e->c / 8 > 4) return NAIVE_PERHAPS;
+    memcpy(longer, text, (size_t)n);
+    for (int32_t point = 0; point < 2; point++)
+        for (int32_t many = 0, end = 1; many <= 4; many++, end *= 10)
+            for (int32_t figures = 0; figures < end; figures++) {
+                longer[n] = '.';
+                for (int32_t k = many, left = figures; k-- > 0; left /= 10)
+                    longer[n + point + k] = (unsigned char)('0' + left % 10);
+                if (naive_multiple(e, longer, n + point + many)) return NAIVE_YES;
+            }
+    return NAIVE_NO;
+}
+
 static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t from)
 {
     const unsigned char *pool = (const unsigned char *)n->tree->pool.data;
@@ -225,6 +256,10 @@ static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t fr
             naive_add_all(out, naive_ends(n, e->b, from));
             break;
         case SAMPI_NODE_REPEAT: naive_repeat(n, out, e->a, e->b, e->c, from); break;
+        case SAMPI_NODE_MULTIPLE:
+            for (int32_t to = from; to <= n->n; to++)
+                if (naive_multiple(e, n->text + from, to - from)) naive_add(out, to);
+            break;
         case SAMPI_NODE_AND: {
             const naive_set *a = naive_ends(n, e->a, from), *b = a->n ? naive_ends(n, e->b, from) : a;
             for (int32_t i = 0; i < a->n; i++)
@@ -395,6 +430,7 @@ static int naive_find_begins(naive *n, const sampi_expr *e, int32_t from)
                        : NAIVE_NO;
         }
         case SAMPI_NODE_SET: return from == n->n ? NAIVE_YES : NAIVE_NO; /* no set is empty */
+        case SAMPI_NODE_MULTIPLE: return naive_multiple_begins(e, n->text + from, n->n - from);
         case SAMPI_NODE_SEQ:
             found = naive_both(naive_begins(n, e->a, from), naive_begins(n, e->b, n->n));
             naive_add_all(&places, naive_ends(n, e->a, from));

@@ -198,7 +198,8 @@ static inline void say_number_schema(maker *m)
     SAY_ONE_OF(m, "\"type\":\"integer\"", "\"type\":\"number\"", "\"type\":[\"integer\",\"null\"]");
     if (pick(m, 2)) say_number(m, pick(m, 2) ? ",\"minimum\":-" : ",\"exclusiveMinimum\":");
     if (pick(m, 2)) say_number(m, pick(m, 2) ? ",\"maximum\":1" : ",\"exclusiveMaximum\":2");
-    if (pick(m, 5) == 0) SAY_ONE_OF(m, ",\"multipleOf\":10", ",\"multipleOf\":0.5", ",\"multipleOf\":0.01");
+    if (pick(m, 5) == 0)
+        SAY_ONE_OF(m, ",\"multipleOf\":10", ",\"multipleOf\":7", ",\"multipleOf\":0.75", ",\"multipleOf\":0.01");
 }
 
 static inline void say_array_schema(maker *m, int depth)
