@@ -186,84 +186,84 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8497 samplers/greedy.h               20143 grammar/reading.h
-     271 api/config.h                     8538 samplers/choose.h               20228 grammar/gbnf.h
-     302 api/types.h                      8601 samplers/ratio.h                20520 grammar/regex.h
-     552 api/missing.h                    8668 samplers/draw.h                 20917 grammar/derivatives.h
-     566 api/sample.h                     8753 samplers/dist.h                 21518 grammar/vocabulary.h
-     655 api/chains.h                     8783 samplers/gumbel.h               21986 grammar/triggers.h
-     907 api/samplers.h                   8850 watermark/function.h            22311 grammar/matcher.h
-    1169 api/gumbel.h                     9024 watermark/text.h                22488 grammar/states.h
-    1192 api/operator.h                   9213 watermark/draw.h                22643 grammar/items.h
-    1242 api/kv.h                         9425 samplers/mirostat.h             22769 grammar/masks.h
-    1423 api/llama_cpp.h                  9673 samplers/adaptive_p.h           22964 grammar/runs.h
-    1465 api/text_error.h                 9827 samplers/custom.h               23137 grammar/entries.h
-    1482 api/grammar.h                    9887 config/describe.h               23508 grammar/accepting.h
-    1677 api/shards.h                    10068 config/from_params.h            23844 grammar/waiting.h
-    1775 api/peers.h                     10133 config/orders.h                 23970 grammar/history.h
-    1850 api/drafts.h                    10364 config/numbers.h                24096 grammar/room.h
-    1949 api/constraints.h               10502 config/set.h                    24397 grammar/sampler.h
-    2235 api/watermark.h                 10656 config/tell.h                   24606 grammar/forced.h
-    2373 api/parts.h                     10787 config/settings.h               24774 grammar/hooks.h
-    2415 base/switches.h                 10899 life/rollback.h                 24898 schema/head.h
-    2669 base/random.h                   11155 life/chain.h                    25072 schema/errors.h
-    2692 base/mt19937.h                  11435 life/members.h                  25184 schema/collections.h
-    2766 base/exact.h                    11550 life/update.h                   25218 schema/references.h
-    2978 base/bits128.h                  11747 life/copy.h                     25490 schema/strings.h
-    3057 base/elements.h                 11915 rows/row.h                      25552 schema/numbers.h
-    3186 kernels/llama_cpp/contract.h    12221 rows/reserve.h                  25754 schema/sets.h
-    3234 kernels/contract.h              12291 rows/pieces.h                   25952 schema/formats.h
-    3360 kernels/scalar.h                12406 rows/thresholds.h               26149 schema/scalars.h
-    3560 kernels/llama_cpp/scalar.h      12512 rows/compact.h                  26448 schema/goals.h
-    3581 kernels/sets.h                  12694 rows/sums.h                     26669 schema/alternatives.h
-    3630 kernels/vectors.h               12842 rows/changes.h                  27147 schema/objects.h
-    3748 kernels/avx512.h                12923 rows/cuts.h                     27660 schema/arrays.h
-    3832 kernels/avx2.h                  13354 rows/typical.h                  27914 schema/whole.h
-    3894 kernels/sse2.h                  13666 rows/tail_free.h                28087 tags/head.h
-    3911 kernels/neon.h                  13739 rows/selecting.h                28210 tags/words.h
-    3933 kernels/wasm.h                  13870 rows/mirostat.h                 28318 tags/inside.h
-    3949 kernels/generic.h               13951 watermark/rows.h                28459 tags/formats.h
-    3969 kernels/shared.h                14072 rows/plan.h                     28860 grammar/grammars.h
-    4093 kernels/passes.h                14120 rows/logprobs.h                 28923 peers/tables.h
-    4717 kernels/llama_cpp/passes.h      14206 rows/step.h                     29232 peers/values.h
-    4801 kernels/check.h                 14223 rows/llama_cpp/sums.h           29658 peers/llama_server.h
-    4825 kernels/dispatch.h              14537 rows/llama_cpp/samplers.h       29727 peers/fields.h
-    5031 core/array.h                    15002 rows/llama_cpp/step.h           29889 peers/requests.h
-    5361 core/table.h                    15032 run/apply.h                     30014 shards/head.h
-    5544 core/windows.h                  15114 run/writing.h                   30163 shards/bytes.h
-    5636 constraints/record.h            15238 run/arrays.h                    30261 shards/merging.h
-    5693 watermark/record.h              15340 run/arrays_llama_cpp.h          30551 shards/row.h
-    5713 rows/work.h                     15538 run/walk.h                      30710 shards/answers.h
-    5739 life/past.h                     15642 run/finish.h                    31267 shards/logprobs.h
-    5799 core/record.h                   15682 run/draw_llama_cpp.h            31413 shards/told.h
-    5917 core/fields.h                   15756 run/draw.h                      31567 shards/steps.h
-    6004 core/owners.h                   15834 run/sample.h                    31777 shards/prefix.h
-    6076 core/mt19937.h                  15950 watermark/making.h              32327 shards/cuts.h
-    6133 core/no_mt19937.h               16179 watermark/tails.h               32539 shards/draws.h
-    6166 core/making.h                   16279 watermark/detect.h              32695 shards/way.h
-    6299 core/streams.h                  16500 run/verify.h                    32809 shards/memory.h
-    6337 life/state_fields.h             16604 run/batch.h                     32893 shards/batch.h
-    6437 samplers/llama_cpp.h            16756 life/state.h                    33301 drafts/head.h
-    6525 samplers/logit_bias.h           16932 operator/weights.h              33361 drafts/block.h
-    6626 samplers/patch.h                17020 operator/search.h               33551 drafts/tree.h
-    6676 samplers/penalties.h            17159 operator/run.h                  33687 drafts/relaxed.h
-    6826 samplers/dry.h                  17328 kv/cells.h                      33770 constraints/automaton.h
-    7283 samplers/cut.h                  17365 kv/making.h                     33860 constraints/making.h
-    7306 samplers/top_n_sigma.h          17591 kv/slot.h                       34076 constraints/sampler.h
-    7407 samplers/top_k.h                17730 kv/sequences.h                  34169 constraints/constructors.h
-    7463 samplers/tail_free.h            17865 kv/data.h                       34534 constraints/looking.h
-    7586 samplers/typical.h              17989 kv/update.h                     34601 constraints/thinking.h
-    7660 samplers/top_p.h                18115 kv/state.h                      34852 constraints/schedule.h
-    7702 samplers/min_p.h                18327 llama_cpp/functions.h           34942 constraints/accepting.h
-    7743 samplers/by_sums.h              18397 llama_cpp/object.h              35063 constraints/drawing.h
-    7889 samplers/top_h.h                18451 llama_cpp/vocabulary.h          35250 constraints/told.h
-    7942 samplers/min_k.h                18528 text/reading.h                  35315 constraints/kind.h
-    7998 samplers/xtc.h                  18638 text/strings.h                  35373 constraints/top_p_decay.h
-    8080 samplers/infill.h               18738 text/values.h                   35457 constraints/accessors.h
-    8195 samplers/temperature.h          18893 text/documents.h                35565 core/kinds.h
-    8358 samplers/smoothing.h            18969 grammar/head.h                  35613 base/restore.h
-    8440 samplers/softmax.h              19004 grammar/tree.h                  35627 api/license.h
-    8472 samplers/drafted.h              19840 grammar/finishing.h
+       2 api/opening.h                    8610 samplers/drafted.h              19911 grammar/finishing.h
+     271 api/config.h                     8635 samplers/greedy.h               20214 grammar/reading.h
+     302 api/types.h                      8676 samplers/choose.h               20299 grammar/gbnf.h
+     552 api/missing.h                    8739 samplers/ratio.h                20591 grammar/regex.h
+     566 api/sample.h                     8806 samplers/draw.h                 20988 grammar/derivatives.h
+     655 api/chains.h                     8891 samplers/dist.h                 21589 grammar/vocabulary.h
+     907 api/samplers.h                   8921 samplers/gumbel.h               22057 grammar/triggers.h
+    1169 api/gumbel.h                     8988 watermark/function.h            22382 grammar/matcher.h
+    1192 api/operator.h                   9105 watermark/text.h                22559 grammar/states.h
+    1242 api/kv.h                         9294 watermark/draw.h                22714 grammar/items.h
+    1423 api/llama_cpp.h                  9502 samplers/mirostat.h             22840 grammar/masks.h
+    1465 api/text_error.h                 9750 samplers/adaptive_p.h           23035 grammar/runs.h
+    1482 api/grammar.h                    9904 samplers/custom.h               23208 grammar/entries.h
+    1677 api/shards.h                     9964 config/describe.h               23579 grammar/accepting.h
+    1775 api/peers.h                     10145 config/from_params.h            23915 grammar/waiting.h
+    1850 api/drafts.h                    10210 config/orders.h                 24041 grammar/history.h
+    1949 api/constraints.h               10441 config/numbers.h                24167 grammar/room.h
+    2235 api/watermark.h                 10579 config/set.h                    24468 grammar/sampler.h
+    2373 api/parts.h                     10733 config/tell.h                   24677 grammar/forced.h
+    2415 base/switches.h                 10864 config/settings.h               24845 grammar/hooks.h
+    2669 base/random.h                   10976 life/rollback.h                 24969 schema/head.h
+    2692 base/mt19937.h                  11232 life/chain.h                    25143 schema/errors.h
+    2766 base/exact.h                    11512 life/members.h                  25255 schema/collections.h
+    2978 base/bits128.h                  11627 life/update.h                   25289 schema/references.h
+    3057 base/elements.h                 11824 life/copy.h                     25561 schema/strings.h
+    3186 watermark/colours.h             11992 rows/row.h                      25623 schema/numbers.h
+    3250 kernels/llama_cpp/contract.h    12298 rows/reserve.h                  25825 schema/sets.h
+    3298 kernels/contract.h              12368 rows/pieces.h                   26023 schema/formats.h
+    3427 kernels/scalar.h                12483 rows/thresholds.h               26220 schema/scalars.h
+    3633 kernels/llama_cpp/scalar.h      12589 rows/compact.h                  26519 schema/goals.h
+    3654 kernels/sets.h                  12771 rows/sums.h                     26740 schema/alternatives.h
+    3703 kernels/vectors.h               12919 rows/changes.h                  27218 schema/objects.h
+    3821 kernels/avx512.h                13000 rows/cuts.h                     27731 schema/arrays.h
+    3905 kernels/avx2.h                  13431 rows/typical.h                  27985 schema/whole.h
+    3967 kernels/sse2.h                  13743 rows/tail_free.h                28158 tags/head.h
+    3984 kernels/neon.h                  13816 rows/selecting.h                28281 tags/words.h
+    4006 kernels/wasm.h                  13947 rows/mirostat.h                 28389 tags/inside.h
+    4022 kernels/generic.h               14028 watermark/rows.h                28530 tags/formats.h
+    4042 kernels/shared.h                14141 rows/plan.h                     28931 grammar/grammars.h
+    4166 kernels/passes.h                14189 rows/logprobs.h                 28994 peers/tables.h
+    4855 kernels/llama_cpp/passes.h      14275 rows/step.h                     29303 peers/values.h
+    4939 kernels/check.h                 14292 rows/llama_cpp/sums.h           29729 peers/llama_server.h
+    4963 kernels/dispatch.h              14606 rows/llama_cpp/samplers.h       29798 peers/fields.h
+    5169 core/array.h                    15071 rows/llama_cpp/step.h           29960 peers/requests.h
+    5499 core/table.h                    15101 run/apply.h                     30085 shards/head.h
+    5682 core/windows.h                  15183 run/writing.h                   30234 shards/bytes.h
+    5774 constraints/record.h            15307 run/arrays.h                    30332 shards/merging.h
+    5831 watermark/record.h              15409 run/arrays_llama_cpp.h          30622 shards/row.h
+    5851 rows/work.h                     15607 run/walk.h                      30781 shards/answers.h
+    5877 life/past.h                     15711 run/finish.h                    31338 shards/logprobs.h
+    5937 core/record.h                   15751 run/draw_llama_cpp.h            31484 shards/told.h
+    6055 core/fields.h                   15825 run/draw.h                      31638 shards/steps.h
+    6142 core/owners.h                   15903 run/sample.h                    31848 shards/prefix.h
+    6214 core/mt19937.h                  16019 watermark/making.h              32398 shards/cuts.h
+    6271 core/no_mt19937.h               16248 watermark/tails.h               32610 shards/draws.h
+    6304 core/making.h                   16348 watermark/detect.h              32766 shards/way.h
+    6437 core/streams.h                  16571 run/verify.h                    32880 shards/memory.h
+    6475 life/state_fields.h             16675 run/batch.h                     32964 shards/batch.h
+    6575 samplers/llama_cpp.h            16827 life/state.h                    33372 drafts/head.h
+    6663 samplers/logit_bias.h           17003 operator/weights.h              33432 drafts/block.h
+    6764 samplers/patch.h                17091 operator/search.h               33622 drafts/tree.h
+    6814 samplers/penalties.h            17230 operator/run.h                  33758 drafts/relaxed.h
+    6964 samplers/dry.h                  17399 kv/cells.h                      33841 constraints/automaton.h
+    7421 samplers/cut.h                  17436 kv/making.h                     33931 constraints/making.h
+    7444 samplers/top_n_sigma.h          17662 kv/slot.h                       34147 constraints/sampler.h
+    7545 samplers/top_k.h                17801 kv/sequences.h                  34240 constraints/constructors.h
+    7601 samplers/tail_free.h            17936 kv/data.h                       34605 constraints/looking.h
+    7724 samplers/typical.h              18060 kv/update.h                     34672 constraints/thinking.h
+    7798 samplers/top_p.h                18186 kv/state.h                      34923 constraints/schedule.h
+    7840 samplers/min_p.h                18398 llama_cpp/functions.h           35013 constraints/accepting.h
+    7881 samplers/by_sums.h              18468 llama_cpp/object.h              35134 constraints/drawing.h
+    8027 samplers/top_h.h                18522 llama_cpp/vocabulary.h          35321 constraints/told.h
+    8080 samplers/min_k.h                18599 text/reading.h                  35386 constraints/kind.h
+    8136 samplers/xtc.h                  18709 text/strings.h                  35444 constraints/top_p_decay.h
+    8218 samplers/infill.h               18809 text/values.h                   35528 constraints/accessors.h
+    8333 samplers/temperature.h          18964 text/documents.h                35636 core/kinds.h
+    8496 samplers/smoothing.h            19040 grammar/head.h                  35684 base/restore.h
+    8578 samplers/softmax.h              19075 grammar/tree.h                  35698 api/license.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2307,8 +2307,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Greedy   is marked by SBW alone.   MT19937  the same: llama.cpp has none.
      Range    as told at the members; SAMP_E_NULL: mark; SAMP_E_RANGE, SAMP_E_NAN with the member's name. NULL: no
               memory.
-     Cost     Gumbel: as samp_init_gumbel; behind top_k 40 as dist. SynthID: some us behind top_k 40. SBW: a pass over
-              the vocabulary.   Sharded, device  left to the array, or the CPU.
+     Cost     Gumbel: as samp_init_gumbel; behind top_k 40 as dist. SynthID: some us behind top_k 40. SBW: 2 ns a
+              token of the row with AVX-512, 5 with AVX2.   Sharded, device  left to the array, or the CPU.
      Source   Aaronson 2022; vLLM's vllm/v1/watermarking of 2026 (gumbel, dual_key_gumbel, sbw, synthid); Ceppi and
               Sanchez 2026, "Flip, Don't Shuffle" (arXiv 2609.03844); Dathathri et al. 2024, "Scalable watermarking for
               identifying large language model outputs" (Nature 634). */
@@ -3182,6 +3182,70 @@ static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, s
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
+#ifdef SAMPLING_WATERMARK_DECLARED
+/* ---- src/watermark/colours.h ---- */
+/* ---- watermarks: SBW's colours ----
+   Which tokens are green behind a context. A seed is Philox's key, a token's id its counter. Of lefthash all tokens
+   have one seed; of selfhash each has its own: the least, as signed, of products of its hash. Kernels (tint) do the
+   same for many tokens, so this stands before them. */
+
+/* What decides colours behind a context. */
+typedef struct sampi_colours {
+    uint64_t key, seed;   /* of selfhash; of lefthash */
+    uint64_t product[64]; /* [n] of selfhash: the key and the hash of a token of the context */
+    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
+    bool is_self;
+} sampi_colours;
+
+/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
+static int64_t sampi_colour_hash(uint32_t token)
+{
+    uint32_t i = token + 1;
+#define SAMPI_ARITHMETIC(x, by) ((x) >> (by) | ((x) >> 31 ? ~(UINT32_MAX >> (by)) : 0))
+    i -= i << 6;
+    i ^= SAMPI_ARITHMETIC(i, 17);
+    i -= i << 9;
+    i ^= i << 4;
+    i -= i << 3;
+    i ^= i << 10;
+    i ^= SAMPI_ARITHMETIC(i, 15);
+#undef SAMPI_ARITHMETIC
+    return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
+}
+
+/* a < b as signed numbers. */
+static bool sampi_is_less(uint64_t a, uint64_t b)
+{
+    const uint64_t sign = (uint64_t)1 << 63;
+    return (a ^ sign) < (b ^ sign);
+}
+
+/* The word of a token, and its seed. */
+static uint32_t sampi_colour_word(const sampi_colours *c, uint32_t id, uint64_t *seed)
+{
+    uint64_t least = c->seed;
+    if (c->is_self) {
+        const uint64_t h = (uint64_t)sampi_colour_hash(id);
+        least = c->key * h * h;
+        for (uint32_t i = 0; i < c->n; i++)
+            if (sampi_is_less(c->product[i] * h, least)) least = c->product[i] * h;
+    }
+    const uint32_t counter[4] = { id >> 2, 0, 0, 0 }, key[2] = { (uint32_t)least, (uint32_t)(least >> 32) };
+    uint32_t out[4];
+    sampi_philox(counter, key, out);
+    *seed = least;
+    return out[id & 3];
+}
+
+static bool sampi_is_green(const sampi_colours *c, uint32_t id)
+{
+    uint64_t seed;
+    return (sampi_colour_word(c, id, &seed) & 0x7FFFFFFFu) < c->below;
+}
+
+/* A green token's logit. */
+static float sampi_green_logit(float l, float delta) { return sampi_finite(l + delta); }
+#endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/contract.h ---- */
 /* ---- kernels of llama.cpp's arithmetic ----
@@ -3274,7 +3338,9 @@ static const uint64_t SAMPI_EXPF_TABLE[32] = {
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
                [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL)
      marks     hit [n] = those i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
-               counter [3]. Returns how many. (SAMPLING_WATERMARK) */
+               counter [3]. Returns how many. (SAMPLING_WATERMARK)
+     tint      x [n] = sampi_green_logit(x, delta) where the token from + i is green (watermark/colours.h); masked
+               elements as they are. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -3338,6 +3404,7 @@ typedef struct sampi_kernels {
 #ifdef SAMPLING_WATERMARK_DECLARED
     size_t (*marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
                     int32_t *hit);
+    void (*tint)(const sampi_colours *c, uint32_t from, size_t n, float delta, float *x);
 #endif
 } sampi_kernels;
 
@@ -3554,6 +3621,12 @@ static size_t sampi_marks_scalar(const uint32_t *counter, const uint32_t *key, u
         if (out[i % 4] >= least) hit[hits++] = (int32_t)i;
     }
     return hits;
+}
+
+static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, float delta, float *x)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(c, from + (uint32_t)i)) x[i] = sampi_green_logit(x[i], delta);
 }
 #endif
 #ifndef SAMP_NO_MT19937
@@ -4712,6 +4785,71 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     }
     return hits;
 }
+
+/* The seeds of half the lanes, whose hashes are the lower (up 0) or upper halves of 64 bits. */
+SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
+{
+    const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
+    V(q) least = V(allq)(c->key) * (V(q))h * (V(q))h;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const V(q) next = V(allq)(c->product[i]) * (V(q))h;
+        const V(q) is_less = (V(q))((V(raw))next < (V(raw))least);
+        least = (next & is_less) | (least & ~is_less);
+    }
+    return least;
+}
+
+/* sampi_colour_hash of each lane. */
+SAMPI_OP V(i) V(hashes)(V(i) id)
+{
+    typedef int32_t V(signed) __attribute__((vector_size(4 * SAMPI_W)));
+    V(i) i = id + V(alli)(1);
+    i -= i << 6;
+    i ^= (V(i))((V(signed))i >> 17);
+    i -= i << 9;
+    i ^= i << 4;
+    i -= i << 3;
+    i ^= i << 10;
+    return i ^ (V(i))((V(signed))i >> 15);
+}
+
+/* Of half the lanes: all bits where the token is green. Each lane has a key of its own. */
+SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
+{
+    V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x = V(even)(a, V(allq)(0xD2511F53u)), y = V(even)(c, V(allq)(0xCD9E8D57u));
+        a = y >> 32 ^ (b ^ k0), c = x >> 32 ^ (d ^ k1);
+        b = y, d = x;
+        k0 += V(allq)(0x9E3779B9u);
+        k1 += V(allq)(0xBB67AE85u);
+    }
+    const V(q) is_odd = (V(q))((id & V(allq)(1)) == V(allq)(1)), is_upper = (V(q))((id & V(allq)(2)) == V(allq)(2));
+    const V(q) low = (b & is_odd) | (a & ~is_odd), high = (d & is_odd) | (c & ~is_odd);
+    const V(q) word = ((high & is_upper) | (low & ~is_upper)) & V(allq)(0x7FFFFFFFu);
+    return (V(q))((V(raw))word < (V(raw))V(allq)(below));
+}
+
+SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t n, float delta, float *x)
+{
+    SAMPI_TIDY
+    const V(q) lower = V(allq)(0xFFFFFFFFu);
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        const V(i) id = V(loadi)(SAMPI_STEP) + V(alli)(from + (uint32_t)i);
+        const V(i) hash = colours->is_self ? V(hashes)(id) : id;
+        const V(q) first = colours->is_self ? V(seeds)(colours, hash, 0) : V(allq)(colours->seed);
+        const V(q) second = colours->is_self ? V(seeds)(colours, hash, 1) : V(allq)(colours->seed);
+        const V(q) even = V(greens)(first, (V(q))id & lower, colours->below);
+        const V(q) odd = V(greens)(second, (V(q))id >> 32, colours->below);
+        const V(f) old = V(load)(x + i);
+        V(f) next = V(max)(V(min)(old + V(all)(delta), V(all)(FLT_MAX)), V(all)(-FLT_MAX));
+        const V(i) green = (V(i))((even & lower) | (odd & ~lower)) & (V(i))(old >= V(all)(-FLT_MAX));
+        V(store)(x + i, (V(f))(((V(i))next & green) | ((V(i))old & ~green)));
+    }
+    sampi_tint_scalar(colours, from + (uint32_t)i, n - i, delta, x + i);
+}
 #endif
 #ifndef SAMP_NO_MT19937
 /* ---- src/kernels/llama_cpp/passes.h ---- */
@@ -4852,7 +4990,7 @@ static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array 
 #define SAMPI_KERNEL_RACE(isa)
 #endif
 #ifdef SAMPLING_WATERMARK_DECLARED
-#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa
+#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa, sampi_tint_##isa
 #else
 #define SAMPI_KERNEL_MARKS(isa)
 #endif
@@ -8909,7 +9047,7 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. SBW's lefthash is of the same shape. */
+/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
     uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is none at first */
@@ -8949,76 +9087,19 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* ---- SBW's colours ---- */
-
-/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
-static int64_t sampi_sbw_hash(uint32_t token)
-{
-    uint32_t i = token + 1;
-#define SAMPI_ARITHMETIC(x, by) ((x) >> (by) | ((x) >> 31 ? ~(UINT32_MAX >> (by)) : 0))
-    i -= i << 6;
-    i ^= SAMPI_ARITHMETIC(i, 17);
-    i -= i << 9;
-    i ^= i << 4;
-    i -= i << 3;
-    i ^= i << 10;
-    i ^= SAMPI_ARITHMETIC(i, 15);
-#undef SAMPI_ARITHMETIC
-    return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
-}
-
-/* a < b as signed numbers. */
-static bool sampi_is_less(uint64_t a, uint64_t b)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    return (a ^ sign) < (b ^ sign);
-}
-
-/* What decides colours behind a context. A seed is Philox's key; of selfhash each token has its own, the least of
-   products with its hash: of all the context's, the least and the largest factor will do. */
-typedef struct sampi_sbw {
-    sampi_words words; /* of lefthash */
-    uint64_t key;
-    uint64_t product[64]; /* [n] of selfhash: key h(c) */
-    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
-    bool is_self;
-} sampi_sbw;
-
-static void sampi_sbw_seed(sampi_words *words, uint64_t seed)
-{
-    memset(words->counter, 0, sizeof words->counter);
-    words->key[0] = (uint32_t)seed;
-    words->key[1] = (uint32_t)(seed >> 32);
-    words->four = UINT32_MAX;
-}
-
-static void sampi_sbw_of(sampi_sbw *sbw, const sampi_watermark *mark, const uint32_t *context)
+/* SBW's colours behind a context. 2^32 - 1 stands for -1. */
+static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
-    memset(sbw, 0, sizeof *sbw);
-    sbw->is_self = mark->what == SAMP_WATERMARK_SBW_SELFHASH;
-    sbw->key = mark->key[0];
-    sbw->below = (uint32_t)(mark->gamma * 2147483647.0);
-    for (int32_t i = 0; i < mark->width; i++) { /* 2^32 - 1 is -1 */
+    memset(c, 0, sizeof *c);
+    c->is_self = mark->what == SAMP_WATERMARK_SBW_SELFHASH;
+    c->key = mark->key[0];
+    c->below = (uint32_t)(mark->gamma * 2147483647.0);
+    for (int32_t i = 0; i < mark->width; i++) {
         sum += context[i] == UINT32_MAX ? UINT64_MAX : context[i];
-        if (i) sbw->product[sbw->n++] = mark->key[0] * (uint64_t)sampi_sbw_hash(context[i]);
+        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* the oldest has no say */
     }
-    sampi_sbw_seed(&sbw->words, mark->key[0] * sum);
-}
-
-/* The seed of a token, and whether it is green. */
-static bool sampi_is_green(sampi_sbw *sbw, samp_token id, uint64_t *seed)
-{
-    if (sbw->is_self) {
-        uint64_t h = (uint64_t)sampi_sbw_hash((uint32_t)id), least = sbw->key * h * h;
-        for (uint32_t i = 0; i < sbw->n; i++) {
-            uint64_t x = sbw->product[i] * h;
-            if (sampi_is_less(x, least)) least = x;
-        }
-        sampi_sbw_seed(&sbw->words, least);
-    }
-    *seed = (uint64_t)sbw->words.key[1] << 32 | sbw->words.key[0];
-    return (sampi_word(&sbw->words, id) & 0x7FFFFFFFu) < sbw->below;
+    c->seed = c->key * sum;
 }
 
 /* ---- src/watermark/text.h ---- */
@@ -9403,20 +9484,16 @@ static SAMPI_COLD int sampi_synthid_apply(sampi_sampler *s, samp_token_data_arra
 
 /* ---- SBW ---- */
 
-/* A green token's logit. */
-static float sampi_sbw_logit(float l, float delta) { return sampi_finite(l + delta); }
-
 static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint32_t context[64];
-    uint64_t seed;
-    sampi_sbw sbw;
+    sampi_colours colours;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
-    sampi_sbw_of(&sbw, &s->u.mark, context);
+    sampi_colours_of(&colours, &s->u.mark, context);
     for (size_t i = 0; i < cur->size; i++) {
         samp_token_data *d = &cur->data[i];
-        if (!sampi_masked(d->logit) && sampi_is_green(&sbw, d->id, &seed))
-            d->logit = sampi_sbw_logit(d->logit, s->u.mark.delta);
+        if (!sampi_masked(d->logit) && sampi_is_green(&colours, (uint32_t)d->id))
+            d->logit = sampi_green_logit(d->logit, s->u.mark.delta);
     }
     cur->sorted = false;
     return SAMP_OK;
@@ -14047,25 +14124,17 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
-    uint64_t seed;
-    sampi_sbw sbw;
+    sampi_colours colours;
+    const float delta = s->u.mark.delta;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
     if (!sampi_is_compact(row)) sampi_flatten(row);
-    sampi_sbw_of(&sbw, &s->u.mark, context);
+    sampi_colours_of(&colours, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    const float delta = s->u.mark.delta;
-    size_t i = 0;
-    for (; !sbw.is_self && !sampi_is_compact(row) && !row->array && i < row->n / 4 * 4; i += 4) { /* four at once */
-        (void)sampi_word(&sbw.words, (samp_token)i);
-        for (size_t k = 0; k < 4; k++) {
-            const bool is_green = (sbw.words.out[k] & 0x7FFFFFFFu) < sbw.below;
-            const float l = x[i + k]; /* that of a masked one stays */
-            x[i + k] = is_green && !sampi_masked(l) ? sampi_sbw_logit(l, delta) : l;
-        }
-    }
-    for (; i < row->n; i++)
-        if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
-            x[i] = sampi_sbw_logit(x[i], delta);
+    const bool has_ids = sampi_is_compact(row) || row->array;
+    if (!has_ids) row->k->tint(&colours, 0, row->n, delta, x);
+    for (size_t i = 0; has_ids && i < row->n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(&colours, (uint32_t)sampi_mark_id(row, i)))
+            x[i] = sampi_green_logit(x[i], delta);
     return sampi_scan(row);
 }
 #endif
@@ -16343,11 +16412,13 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
         sampi_words_of(words, mark->key[1], context, (uint32_t)mark->width);
         return (1.0 - mark->alpha) * a + mark->alpha * sampi_score_of(sampi_word(words, id));
     }
-    sampi_sbw sbw;
-    sampi_sbw_of(&sbw, mark, context);
-    bool green = sampi_is_green(&sbw, id, &of->pair[at]);
-    bool counts = of->pair[at] && sampi_pair_is_new(of, at, sampi_word(&sbw.words, id));
-    return counts ? green : -1.0; /* where the seed is 0 the key has no say: -1 stands in the context, or token 0 */
+    sampi_colours colours;
+    sampi_colours_of(&colours, mark, context);
+    const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
+    bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
+    return counts ? (word & 0x7FFFFFFFu) < colours.below
+                  : -1.0; /* of the seed 0 the key has no say: -1 is in the context,
+                                                                     or token 0 */
 }
 
 /* p of a sum of n scores. */

@@ -184,6 +184,9 @@ extern "C" {
 #include "base/exact.h"
 #include "base/bits128.h"
 #include "base/elements.h"
+#ifdef SAMPLING_WATERMARK_DECLARED
+#include "watermark/colours.h"
+#endif
 #ifndef SAMP_NO_MT19937
 #include "kernels/llama_cpp/contract.h"
 #endif

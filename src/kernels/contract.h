@@ -40,7 +40,9 @@
      race      hit [n] = those i < n, in order, with ~h <= most, h the upper half of Philox' first 64 bits at counter
                [3] and id [i], or base + i if id is NULL. Returns how many. (SAMPLING_GUMBEL)
      marks     hit [n] = those i < n, in order, whose word is at least `least`: word i % 4 of Philox at from + i / 4 and
-               counter [3]. Returns how many. (SAMPLING_WATERMARK) */
+               counter [3]. Returns how many. (SAMPLING_WATERMARK)
+     tint      x [n] = sampi_green_logit(x, delta) where the token from + i is green (watermark/colours.h); masked
+               elements as they are. from is a multiple of 4. (SAMPLING_WATERMARK) */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -104,6 +106,7 @@ typedef struct sampi_kernels {
 #ifdef SAMPLING_WATERMARK_DECLARED
     size_t (*marks)(const uint32_t *counter, const uint32_t *key, uint32_t from, size_t n, uint32_t least,
                     int32_t *hit);
+    void (*tint)(const sampi_colours *c, uint32_t from, size_t n, float delta, float *x);
 #endif
 } sampi_kernels;
 

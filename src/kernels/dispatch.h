@@ -27,7 +27,7 @@
 #define SAMPI_KERNEL_RACE(isa)
 #endif
 #ifdef SAMPLING_WATERMARK_DECLARED
-#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa
+#define SAMPI_KERNEL_MARKS(isa) , sampi_marks_##isa, sampi_tint_##isa
 #else
 #define SAMPI_KERNEL_MARKS(isa)
 #endif

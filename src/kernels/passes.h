@@ -619,4 +619,69 @@ SAMPI_T static size_t V(marks)(const uint32_t *counter, const uint32_t *key, uin
     }
     return hits;
 }
+
+/* The seeds of half the lanes, whose hashes are the lower (up 0) or upper halves of 64 bits. */
+SAMPI_OP V(q) V(seeds)(const sampi_colours *c, V(i) hash, int up)
+{
+    const V(raw) h = (V(raw))(up ? (V(q))hash : (V(q))hash << 32) >> 32;
+    V(q) least = V(allq)(c->key) * (V(q))h * (V(q))h;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const V(q) next = V(allq)(c->product[i]) * (V(q))h;
+        const V(q) is_less = (V(q))((V(raw))next < (V(raw))least);
+        least = (next & is_less) | (least & ~is_less);
+    }
+    return least;
+}
+
+/* sampi_colour_hash of each lane. */
+SAMPI_OP V(i) V(hashes)(V(i) id)
+{
+    typedef int32_t V(signed) __attribute__((vector_size(4 * SAMPI_W)));
+    V(i) i = id + V(alli)(1);
+    i -= i << 6;
+    i ^= (V(i))((V(signed))i >> 17);
+    i -= i << 9;
+    i ^= i << 4;
+    i -= i << 3;
+    i ^= i << 10;
+    return i ^ (V(i))((V(signed))i >> 15);
+}
+
+/* Of half the lanes: all bits where the token is green. Each lane has a key of its own. */
+SAMPI_OP V(q) V(greens)(V(q) seed, V(q) id, uint32_t below)
+{
+    V(q) a = id >> 2, b = V(allq)(0), c = b, d = b, k0 = seed, k1 = seed >> 32;
+    SAMPI_UNROLL_10 for (int round = 0; round < 10; round++)
+    {
+        V(q) x = V(even)(a, V(allq)(0xD2511F53u)), y = V(even)(c, V(allq)(0xCD9E8D57u));
+        a = y >> 32 ^ (b ^ k0), c = x >> 32 ^ (d ^ k1);
+        b = y, d = x;
+        k0 += V(allq)(0x9E3779B9u);
+        k1 += V(allq)(0xBB67AE85u);
+    }
+    const V(q) is_odd = (V(q))((id & V(allq)(1)) == V(allq)(1)), is_upper = (V(q))((id & V(allq)(2)) == V(allq)(2));
+    const V(q) low = (b & is_odd) | (a & ~is_odd), high = (d & is_odd) | (c & ~is_odd);
+    const V(q) word = ((high & is_upper) | (low & ~is_upper)) & V(allq)(0x7FFFFFFFu);
+    return (V(q))((V(raw))word < (V(raw))V(allq)(below));
+}
+
+SAMPI_T static void V(tint)(const sampi_colours *colours, uint32_t from, size_t n, float delta, float *x)
+{
+    SAMPI_TIDY
+    const V(q) lower = V(allq)(0xFFFFFFFFu);
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        const V(i) id = V(loadi)(SAMPI_STEP) + V(alli)(from + (uint32_t)i);
+        const V(i) hash = colours->is_self ? V(hashes)(id) : id;
+        const V(q) first = colours->is_self ? V(seeds)(colours, hash, 0) : V(allq)(colours->seed);
+        const V(q) second = colours->is_self ? V(seeds)(colours, hash, 1) : V(allq)(colours->seed);
+        const V(q) even = V(greens)(first, (V(q))id & lower, colours->below);
+        const V(q) odd = V(greens)(second, (V(q))id >> 32, colours->below);
+        const V(f) old = V(load)(x + i);
+        V(f) next = V(max)(V(min)(old + V(all)(delta), V(all)(FLT_MAX)), V(all)(-FLT_MAX));
+        const V(i) green = (V(i))((even & lower) | (odd & ~lower)) & (V(i))(old >= V(all)(-FLT_MAX));
+        V(store)(x + i, (V(f))(((V(i))next & green) | ((V(i))old & ~green)));
+    }
+    sampi_tint_scalar(colours, from + (uint32_t)i, n - i, delta, x + i);
+}
 #endif

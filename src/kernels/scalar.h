@@ -195,4 +195,10 @@ static size_t sampi_marks_scalar(const uint32_t *counter, const uint32_t *key, u
     }
     return hits;
 }
+
+static void sampi_tint_scalar(const sampi_colours *c, uint32_t from, size_t n, float delta, float *x)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(c, from + (uint32_t)i)) x[i] = sampi_green_logit(x[i], delta);
+}
 #endif

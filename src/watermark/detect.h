@@ -64,11 +64,13 @@ static SAMPI_COLD double sampi_score_token(const sampi_scores *of, size_t at, sa
         sampi_words_of(words, mark->key[1], context, (uint32_t)mark->width);
         return (1.0 - mark->alpha) * a + mark->alpha * sampi_score_of(sampi_word(words, id));
     }
-    sampi_sbw sbw;
-    sampi_sbw_of(&sbw, mark, context);
-    bool green = sampi_is_green(&sbw, id, &of->pair[at]);
-    bool counts = of->pair[at] && sampi_pair_is_new(of, at, sampi_word(&sbw.words, id));
-    return counts ? green : -1.0; /* where the seed is 0 the key has no say: -1 stands in the context, or token 0 */
+    sampi_colours colours;
+    sampi_colours_of(&colours, mark, context);
+    const uint32_t word = sampi_colour_word(&colours, (uint32_t)id, &of->pair[at]);
+    bool counts = of->pair[at] && sampi_pair_is_new(of, at, word);
+    return counts ? (word & 0x7FFFFFFFu) < colours.below
+                  : -1.0; /* of the seed 0 the key has no say: -1 is in the context,
+                                                                     or token 0 */
 }
 
 /* p of a sum of n scores. */

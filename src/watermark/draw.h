@@ -190,20 +190,16 @@ static SAMPI_COLD int sampi_synthid_apply(sampi_sampler *s, samp_token_data_arra
 
 /* ---- SBW ---- */
 
-/* A green token's logit. */
-static float sampi_sbw_logit(float l, float delta) { return sampi_finite(l + delta); }
-
 static SAMPI_COLD int sampi_sbw_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint32_t context[64];
-    uint64_t seed;
-    sampi_sbw sbw;
+    sampi_colours colours;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
-    sampi_sbw_of(&sbw, &s->u.mark, context);
+    sampi_colours_of(&colours, &s->u.mark, context);
     for (size_t i = 0; i < cur->size; i++) {
         samp_token_data *d = &cur->data[i];
-        if (!sampi_masked(d->logit) && sampi_is_green(&sbw, d->id, &seed))
-            d->logit = sampi_sbw_logit(d->logit, s->u.mark.delta);
+        if (!sampi_masked(d->logit) && sampi_is_green(&colours, (uint32_t)d->id))
+            d->logit = sampi_green_logit(d->logit, s->u.mark.delta);
     }
     cur->sorted = false;
     return SAMP_OK;

@@ -59,7 +59,7 @@ static SAMPI_COLD uint64_t sampi_mark_derive(const char *name, uint64_t key)
     return (uint64_t)digest[0] << 32 | digest[1];
 }
 
-/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. SBW's lefthash is of the same shape. */
+/* The words of a context: Philox at (id / 4, counter), id % 4 chooses. */
 typedef struct sampi_words {
     uint32_t counter[3], key[2];
     uint32_t four, out[4]; /* the words of ids 4 four .. 4 four + 3; four is none at first */
@@ -99,74 +99,17 @@ static inline double sampi_mark_uniform(uint32_t word)
     return (double)(float)((double)((word >> 8) + 1) / 16777217.0);
 }
 
-/* ---- SBW's colours ---- */
-
-/* A hash of 32 bits, with shifts of signed numbers; a context's gap of -1 has 0. */
-static int64_t sampi_sbw_hash(uint32_t token)
-{
-    uint32_t i = token + 1;
-#define SAMPI_ARITHMETIC(x, by) ((x) >> (by) | ((x) >> 31 ? ~(UINT32_MAX >> (by)) : 0))
-    i -= i << 6;
-    i ^= SAMPI_ARITHMETIC(i, 17);
-    i -= i << 9;
-    i ^= i << 4;
-    i -= i << 3;
-    i ^= i << 10;
-    i ^= SAMPI_ARITHMETIC(i, 15);
-#undef SAMPI_ARITHMETIC
-    return i >> 31 ? (int64_t)i - ((int64_t)1 << 32) : (int64_t)i;
-}
-
-/* a < b as signed numbers. */
-static bool sampi_is_less(uint64_t a, uint64_t b)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    return (a ^ sign) < (b ^ sign);
-}
-
-/* What decides colours behind a context. A seed is Philox's key; of selfhash each token has its own, the least of
-   products with its hash: of all the context's, the least and the largest factor will do. */
-typedef struct sampi_sbw {
-    sampi_words words; /* of lefthash */
-    uint64_t key;
-    uint64_t product[64]; /* [n] of selfhash: key h(c) */
-    uint32_t n, below;    /* green: the lower 31 bits of the word are below this */
-    bool is_self;
-} sampi_sbw;
-
-static void sampi_sbw_seed(sampi_words *words, uint64_t seed)
-{
-    memset(words->counter, 0, sizeof words->counter);
-    words->key[0] = (uint32_t)seed;
-    words->key[1] = (uint32_t)(seed >> 32);
-    words->four = UINT32_MAX;
-}
-
-static void sampi_sbw_of(sampi_sbw *sbw, const sampi_watermark *mark, const uint32_t *context)
+/* SBW's colours behind a context. 2^32 - 1 stands for -1. */
+static void sampi_colours_of(sampi_colours *c, const sampi_watermark *mark, const uint32_t *context)
 {
     uint64_t sum = 0;
-    memset(sbw, 0, sizeof *sbw);
-    sbw->is_self = mark->what == SAMP_WATERMARK_SBW_SELFHASH;
-    sbw->key = mark->key[0];
-    sbw->below = (uint32_t)(mark->gamma * 2147483647.0);
-    for (int32_t i = 0; i < mark->width; i++) { /* 2^32 - 1 is -1 */
+    memset(c, 0, sizeof *c);
+    c->is_self = mark->what == SAMP_WATERMARK_SBW_SELFHASH;
+    c->key = mark->key[0];
+    c->below = (uint32_t)(mark->gamma * 2147483647.0);
+    for (int32_t i = 0; i < mark->width; i++) {
         sum += context[i] == UINT32_MAX ? UINT64_MAX : context[i];
-        if (i) sbw->product[sbw->n++] = mark->key[0] * (uint64_t)sampi_sbw_hash(context[i]);
+        if (i) c->product[c->n++] = c->key * (uint64_t)sampi_colour_hash(context[i]); /* the oldest has no say */
     }
-    sampi_sbw_seed(&sbw->words, mark->key[0] * sum);
-}
-
-/* The seed of a token, and whether it is green. */
-static bool sampi_is_green(sampi_sbw *sbw, samp_token id, uint64_t *seed)
-{
-    if (sbw->is_self) {
-        uint64_t h = (uint64_t)sampi_sbw_hash((uint32_t)id), least = sbw->key * h * h;
-        for (uint32_t i = 0; i < sbw->n; i++) {
-            uint64_t x = sbw->product[i] * h;
-            if (sampi_is_less(x, least)) least = x;
-        }
-        sampi_sbw_seed(&sbw->words, least);
-    }
-    *seed = (uint64_t)sbw->words.key[1] << 32 | sbw->words.key[0];
-    return (sampi_word(&sbw->words, id) & 0x7FFFFFFFu) < sbw->below;
+    c->seed = c->key * sum;
 }

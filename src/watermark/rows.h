@@ -96,24 +96,16 @@ static int sampi_fast_synthid(sampi_row *row, sampi_sampler *s)
 static SAMPI_COLD int sampi_fast_sbw(sampi_row *row, sampi_sampler *s)
 {
     uint32_t context[64];
-    uint64_t seed;
-    sampi_sbw sbw;
+    sampi_colours colours;
+    const float delta = s->u.mark.delta;
     if (!sampi_mark_begin(s, context)) return SAMP_OK;
     if (!sampi_is_compact(row)) sampi_flatten(row);
-    sampi_sbw_of(&sbw, &s->u.mark, context);
+    sampi_colours_of(&colours, &s->u.mark, context);
     float *x = (float *)(uintptr_t)row->x;
-    const float delta = s->u.mark.delta;
-    size_t i = 0;
-    for (; !sbw.is_self && !sampi_is_compact(row) && !row->array && i < row->n / 4 * 4; i += 4) { /* four at once */
-        (void)sampi_word(&sbw.words, (samp_token)i);
-        for (size_t k = 0; k < 4; k++) {
-            const bool is_green = (sbw.words.out[k] & 0x7FFFFFFFu) < sbw.below;
-            const float l = x[i + k]; /* that of a masked one stays */
-            x[i + k] = is_green && !sampi_masked(l) ? sampi_sbw_logit(l, delta) : l;
-        }
-    }
-    for (; i < row->n; i++)
-        if (!sampi_masked(x[i]) && sampi_is_green(&sbw, sampi_mark_id(row, i), &seed))
-            x[i] = sampi_sbw_logit(x[i], delta);
+    const bool has_ids = sampi_is_compact(row) || row->array;
+    if (!has_ids) row->k->tint(&colours, 0, row->n, delta, x);
+    for (size_t i = 0; has_ids && i < row->n; i++)
+        if (!sampi_masked(x[i]) && sampi_is_green(&colours, (uint32_t)sampi_mark_id(row, i)))
+            x[i] = sampi_green_logit(x[i], delta);
     return sampi_scan(row);
 }

@@ -102,6 +102,39 @@ static void test_kernels(void **state)
     }
 }
 
+/* Colours of tokens, of every length and both hashes. */
+static void test_tints(void **state)
+{
+    (void)state;
+    source rng = source_stream(14);
+    isa_list isa = isa_all();
+    size_t n_green = 0, n_all = 0;
+    for (int round = 0; round < 400; round++) {
+        float x[300], want[300], got[300];
+        uint32_t context[64], from = (uint32_t)below(&rng, 1 << 20) * 4;
+        sampi_colours colours;
+        samp_watermark mark = random_watermark(&rng, kinds[2 + round % 2]);
+        if (round % 3 == 0) mark.gamma = 0.5;
+        sampi_sampler t = sampi_mark_of(&mark);
+        for (int i = 0; i < mark.context_width; i++)
+            context[i] = percent(&rng, 10) ? UINT32_MAX : (uint32_t)below(&rng, 1 << 22);
+        sampi_colours_of(&colours, &t.u.mark, context);
+        size_t n = (size_t)below(&rng, 300);
+        test_logits(&rng, x, 300, 5.0);
+        for (int i = 0; i < 300; i++) x[i] = percent(&rng, 5) ? -INFINITY : percent(&rng, 3) ? FLT_MAX : x[i];
+        memcpy(want, x, sizeof x);
+        sampi_tint_scalar(&colours, from, n, mark.delta, want);
+        for (size_t i = 0; i < n && mark.delta > 0.0f; i++)
+            n_green += sampi_is_green(&colours, from + (uint32_t)i), n_all++;
+        for (int k = 0; k < isa.n; k++) {
+            memcpy(got, x, sizeof x);
+            isa.table[k]->tint(&colours, from, n, mark.delta, got);
+            assert_memory_equal(got, want, sizeof got);
+        }
+    }
+    assert_true(n_green > n_all / 10 && n_green < n_all * 9 / 10);
+}
+
 /* ------------------------------------------------------------------------------------------ every way to a token */
 
 /* Random chains, nearly all with marks, by all instruction sets against the steps. */
@@ -950,6 +983,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed_numbers),
         cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_tints),
         cmocka_unit_test(test_random_chains),
         cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_walks),

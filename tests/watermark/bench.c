@@ -306,26 +306,27 @@ static void keys(int n_keys)
 static bool draw(const char *path)
 {
     static const char *const colours[N_KIND] = { "#0b62a4", "#7a3e9d", "#2e8b57", "#c2701c", "#b3263b" };
-    const double width = 640.0, height = 320.0, top = 20.0, most = 24.0;
+    const double width = 640.0, height = 320.0, top = 20.0, most = 30.0;
+    const int shown = 300;
     FILE *to = fopen(path, "w");
     if (!to) return false;
     fprintf(to, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 380\" font-family=\"sans-serif\" "
                 "font-size=\"13\">\n"
                 "<rect width=\"760\" height=\"380\" fill=\"white\"/>\n");
-    for (int p = 0; p <= 24; p += 6) {
+    for (int p = 0; p <= 30; p += 6) {
         double y = top + height * (1.0 - p / most);
         fprintf(to, "<path d=\"M50 %.1fH690\" stroke=\"#ddd\"/><text x=\"8\" y=\"%.1f\">1e-%d</text>\n", y, y + 4.0,
                 p);
     }
-    for (int n = 0; n <= LONGEST; n += 200)
-        fprintf(to, "<text x=\"%.1f\" y=\"358\" text-anchor=\"middle\">%d</text>\n", 50.0 + width * n / LONGEST, n);
+    for (int n = 0; n <= shown; n += 50)
+        fprintf(to, "<text x=\"%.1f\" y=\"358\" text-anchor=\"middle\">%d</text>\n", 50.0 + width * n / shown, n);
     fprintf(to, "<text x=\"370\" y=\"375\" text-anchor=\"middle\">tokens (temperature 0.8, median p; lower p is "
                 "higher)</text>\n");
     for (int k = 0; k < N_KIND; k++) {
         fprintf(to, "<path fill=\"none\" stroke-width=\"2\" stroke=\"%s\" d=\"M50 %.1f", colours[k], top + height);
-        for (int i = 9; i < LONGEST; i += 10) {
+        for (int i = 4; i < shown; i += 5) {
             double y = median_curve[k][i] < most ? median_curve[k][i] : most;
-            fprintf(to, "L%.1f %.1f", 50.0 + width * (i + 1) / LONGEST, top + height * (1.0 - y / most));
+            fprintf(to, "L%.1f %.1f", 50.0 + width * (i + 1) / shown, top + height * (1.0 - y / most));
             if (median_curve[k][i] >= most) break;
         }
         fprintf(to, "\"/>\n<text x=\"560\" y=\"%.1f\" fill=\"%s\">%s</text>\n", 240.0 + 18.0 * k, colours[k],
