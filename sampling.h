@@ -186,84 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8610 samplers/drafted.h              19911 grammar/finishing.h
-     271 api/config.h                     8635 samplers/greedy.h               20214 grammar/reading.h
-     302 api/types.h                      8676 samplers/choose.h               20299 grammar/gbnf.h
-     552 api/missing.h                    8739 samplers/ratio.h                20591 grammar/regex.h
-     566 api/sample.h                     8806 samplers/draw.h                 20988 grammar/derivatives.h
-     655 api/chains.h                     8891 samplers/dist.h                 21589 grammar/vocabulary.h
-     907 api/samplers.h                   8921 samplers/gumbel.h               22057 grammar/triggers.h
-    1169 api/gumbel.h                     8988 watermark/function.h            22382 grammar/matcher.h
-    1192 api/operator.h                   9105 watermark/text.h                22559 grammar/states.h
-    1242 api/kv.h                         9294 watermark/draw.h                22714 grammar/items.h
-    1423 api/llama_cpp.h                  9502 samplers/mirostat.h             22840 grammar/masks.h
-    1465 api/text_error.h                 9750 samplers/adaptive_p.h           23035 grammar/runs.h
-    1482 api/grammar.h                    9904 samplers/custom.h               23208 grammar/entries.h
-    1677 api/shards.h                     9964 config/describe.h               23579 grammar/accepting.h
-    1775 api/peers.h                     10145 config/from_params.h            23915 grammar/waiting.h
-    1850 api/drafts.h                    10210 config/orders.h                 24041 grammar/history.h
-    1949 api/constraints.h               10441 config/numbers.h                24167 grammar/room.h
-    2235 api/watermark.h                 10579 config/set.h                    24468 grammar/sampler.h
-    2373 api/parts.h                     10733 config/tell.h                   24677 grammar/forced.h
-    2415 base/switches.h                 10864 config/settings.h               24845 grammar/hooks.h
-    2669 base/random.h                   10976 life/rollback.h                 24969 schema/head.h
-    2692 base/mt19937.h                  11232 life/chain.h                    25143 schema/errors.h
-    2766 base/exact.h                    11512 life/members.h                  25255 schema/collections.h
-    2978 base/bits128.h                  11627 life/update.h                   25289 schema/references.h
-    3057 base/elements.h                 11824 life/copy.h                     25561 schema/strings.h
-    3186 watermark/colours.h             11992 rows/row.h                      25623 schema/numbers.h
-    3250 kernels/llama_cpp/contract.h    12298 rows/reserve.h                  25825 schema/sets.h
-    3298 kernels/contract.h              12368 rows/pieces.h                   26023 schema/formats.h
-    3427 kernels/scalar.h                12483 rows/thresholds.h               26220 schema/scalars.h
-    3633 kernels/llama_cpp/scalar.h      12589 rows/compact.h                  26519 schema/goals.h
-    3654 kernels/sets.h                  12771 rows/sums.h                     26740 schema/alternatives.h
-    3703 kernels/vectors.h               12919 rows/changes.h                  27218 schema/objects.h
-    3821 kernels/avx512.h                13000 rows/cuts.h                     27731 schema/arrays.h
-    3905 kernels/avx2.h                  13431 rows/typical.h                  27985 schema/whole.h
-    3967 kernels/sse2.h                  13743 rows/tail_free.h                28158 tags/head.h
-    3984 kernels/neon.h                  13816 rows/selecting.h                28281 tags/words.h
-    4006 kernels/wasm.h                  13947 rows/mirostat.h                 28389 tags/inside.h
-    4022 kernels/generic.h               14028 watermark/rows.h                28530 tags/formats.h
-    4042 kernels/shared.h                14141 rows/plan.h                     28931 grammar/grammars.h
-    4166 kernels/passes.h                14189 rows/logprobs.h                 28994 peers/tables.h
-    4855 kernels/llama_cpp/passes.h      14275 rows/step.h                     29303 peers/values.h
-    4939 kernels/check.h                 14292 rows/llama_cpp/sums.h           29729 peers/llama_server.h
-    4963 kernels/dispatch.h              14606 rows/llama_cpp/samplers.h       29798 peers/fields.h
-    5169 core/array.h                    15071 rows/llama_cpp/step.h           29960 peers/requests.h
-    5499 core/table.h                    15101 run/apply.h                     30085 shards/head.h
-    5682 core/windows.h                  15183 run/writing.h                   30234 shards/bytes.h
-    5774 constraints/record.h            15307 run/arrays.h                    30332 shards/merging.h
-    5831 watermark/record.h              15409 run/arrays_llama_cpp.h          30622 shards/row.h
-    5851 rows/work.h                     15607 run/walk.h                      30781 shards/answers.h
-    5877 life/past.h                     15711 run/finish.h                    31338 shards/logprobs.h
-    5937 core/record.h                   15751 run/draw_llama_cpp.h            31484 shards/told.h
-    6055 core/fields.h                   15825 run/draw.h                      31638 shards/steps.h
-    6142 core/owners.h                   15903 run/sample.h                    31848 shards/prefix.h
-    6214 core/mt19937.h                  16019 watermark/making.h              32398 shards/cuts.h
-    6271 core/no_mt19937.h               16248 watermark/tails.h               32610 shards/draws.h
-    6304 core/making.h                   16348 watermark/detect.h              32766 shards/way.h
-    6437 core/streams.h                  16571 run/verify.h                    32880 shards/memory.h
-    6475 life/state_fields.h             16675 run/batch.h                     32964 shards/batch.h
-    6575 samplers/llama_cpp.h            16827 life/state.h                    33372 drafts/head.h
-    6663 samplers/logit_bias.h           17003 operator/weights.h              33432 drafts/block.h
-    6764 samplers/patch.h                17091 operator/search.h               33622 drafts/tree.h
-    6814 samplers/penalties.h            17230 operator/run.h                  33758 drafts/relaxed.h
-    6964 samplers/dry.h                  17399 kv/cells.h                      33841 constraints/automaton.h
-    7421 samplers/cut.h                  17436 kv/making.h                     33931 constraints/making.h
-    7444 samplers/top_n_sigma.h          17662 kv/slot.h                       34147 constraints/sampler.h
-    7545 samplers/top_k.h                17801 kv/sequences.h                  34240 constraints/constructors.h
-    7601 samplers/tail_free.h            17936 kv/data.h                       34605 constraints/looking.h
-    7724 samplers/typical.h              18060 kv/update.h                     34672 constraints/thinking.h
-    7798 samplers/top_p.h                18186 kv/state.h                      34923 constraints/schedule.h
-    7840 samplers/min_p.h                18398 llama_cpp/functions.h           35013 constraints/accepting.h
-    7881 samplers/by_sums.h              18468 llama_cpp/object.h              35134 constraints/drawing.h
-    8027 samplers/top_h.h                18522 llama_cpp/vocabulary.h          35321 constraints/told.h
-    8080 samplers/min_k.h                18599 text/reading.h                  35386 constraints/kind.h
-    8136 samplers/xtc.h                  18709 text/strings.h                  35444 constraints/top_p_decay.h
-    8218 samplers/infill.h               18809 text/values.h                   35528 constraints/accessors.h
-    8333 samplers/temperature.h          18964 text/documents.h                35636 core/kinds.h
-    8496 samplers/smoothing.h            19040 grammar/head.h                  35684 base/restore.h
-    8578 samplers/softmax.h              19075 grammar/tree.h                  35698 api/license.h
+       2 api/opening.h                    8654 samplers/greedy.h               20318 grammar/gbnf.h
+     272 api/config.h                     8695 samplers/choose.h               20610 grammar/regex.h
+     303 api/types.h                      8758 samplers/ratio.h                21007 grammar/derivatives.h
+     553 api/missing.h                    8825 samplers/draw.h                 21608 grammar/vocabulary.h
+     567 api/sample.h                     8910 samplers/dist.h                 22076 grammar/triggers.h
+     656 api/chains.h                     8940 samplers/gumbel.h               22401 grammar/matcher.h
+     908 api/samplers.h                   9007 watermark/function.h            22578 grammar/states.h
+    1170 api/gumbel.h                     9124 watermark/text.h                22733 grammar/items.h
+    1193 api/operator.h                   9313 watermark/draw.h                22859 grammar/masks.h
+    1243 api/kv.h                         9521 samplers/mirostat.h             23054 grammar/runs.h
+    1424 api/llama_cpp.h                  9769 samplers/adaptive_p.h           23227 grammar/entries.h
+    1466 api/text_error.h                 9923 samplers/custom.h               23598 grammar/accepting.h
+    1483 api/grammar.h                    9983 config/describe.h               23934 grammar/waiting.h
+    1678 api/shards.h                    10164 config/from_params.h            24060 grammar/history.h
+    1776 api/peers.h                     10229 config/orders.h                 24186 grammar/room.h
+    1851 api/drafts.h                    10460 config/numbers.h                24487 grammar/sampler.h
+    1950 api/constraints.h               10598 config/set.h                    24696 grammar/forced.h
+    2253 api/watermark.h                 10752 config/tell.h                   24864 grammar/hooks.h
+    2391 api/parts.h                     10883 config/settings.h               24988 schema/head.h
+    2433 base/switches.h                 10995 life/rollback.h                 25162 schema/errors.h
+    2687 base/random.h                   11251 life/chain.h                    25274 schema/collections.h
+    2710 base/mt19937.h                  11531 life/members.h                  25308 schema/references.h
+    2784 base/exact.h                    11646 life/update.h                   25580 schema/strings.h
+    2996 base/bits128.h                  11843 life/copy.h                     25642 schema/numbers.h
+    3075 base/elements.h                 12011 rows/row.h                      25844 schema/sets.h
+    3204 watermark/colours.h             12317 rows/reserve.h                  26042 schema/formats.h
+    3268 kernels/llama_cpp/contract.h    12387 rows/pieces.h                   26239 schema/scalars.h
+    3316 kernels/contract.h              12502 rows/thresholds.h               26538 schema/goals.h
+    3445 kernels/scalar.h                12608 rows/compact.h                  26759 schema/alternatives.h
+    3651 kernels/llama_cpp/scalar.h      12790 rows/sums.h                     27237 schema/objects.h
+    3672 kernels/sets.h                  12938 rows/changes.h                  27750 schema/arrays.h
+    3721 kernels/vectors.h               13019 rows/cuts.h                     28004 schema/whole.h
+    3839 kernels/avx512.h                13450 rows/typical.h                  28177 tags/head.h
+    3923 kernels/avx2.h                  13762 rows/tail_free.h                28300 tags/words.h
+    3985 kernels/sse2.h                  13835 rows/selecting.h                28408 tags/inside.h
+    4002 kernels/neon.h                  13966 rows/mirostat.h                 28549 tags/formats.h
+    4024 kernels/wasm.h                  14047 watermark/rows.h                28950 grammar/grammars.h
+    4040 kernels/generic.h               14160 rows/plan.h                     29013 peers/tables.h
+    4060 kernels/shared.h                14208 rows/logprobs.h                 29322 peers/values.h
+    4184 kernels/passes.h                14294 rows/step.h                     29748 peers/llama_server.h
+    4873 kernels/llama_cpp/passes.h      14311 rows/llama_cpp/sums.h           29817 peers/fields.h
+    4957 kernels/check.h                 14625 rows/llama_cpp/samplers.h       29979 peers/requests.h
+    4981 kernels/dispatch.h              15090 rows/llama_cpp/step.h           30104 shards/head.h
+    5187 core/array.h                    15120 run/apply.h                     30253 shards/bytes.h
+    5517 core/table.h                    15202 run/writing.h                   30351 shards/merging.h
+    5700 core/windows.h                  15326 run/arrays.h                    30641 shards/row.h
+    5792 constraints/record.h            15428 run/arrays_llama_cpp.h          30800 shards/answers.h
+    5850 watermark/record.h              15626 run/walk.h                      31357 shards/logprobs.h
+    5870 rows/work.h                     15730 run/finish.h                    31503 shards/told.h
+    5896 life/past.h                     15770 run/draw_llama_cpp.h            31657 shards/steps.h
+    5956 core/record.h                   15844 run/draw.h                      31867 shards/prefix.h
+    6074 core/fields.h                   15922 run/sample.h                    32417 shards/cuts.h
+    6161 core/owners.h                   16038 watermark/making.h              32629 shards/draws.h
+    6233 core/mt19937.h                  16267 watermark/tails.h               32785 shards/way.h
+    6290 core/no_mt19937.h               16367 watermark/detect.h              32899 shards/memory.h
+    6323 core/making.h                   16590 run/verify.h                    32983 shards/batch.h
+    6456 core/streams.h                  16694 run/batch.h                     33391 drafts/head.h
+    6494 life/state_fields.h             16846 life/state.h                    33451 drafts/block.h
+    6594 samplers/llama_cpp.h            17022 operator/weights.h              33641 drafts/tree.h
+    6682 samplers/logit_bias.h           17110 operator/search.h               33777 drafts/relaxed.h
+    6783 samplers/patch.h                17249 operator/run.h                  33860 constraints/automaton.h
+    6833 samplers/penalties.h            17418 kv/cells.h                      33958 constraints/making.h
+    6983 samplers/dry.h                  17455 kv/making.h                     34211 constraints/sampler.h
+    7440 samplers/cut.h                  17681 kv/slot.h                       34306 constraints/constructors.h
+    7463 samplers/top_n_sigma.h          17820 kv/sequences.h                  34671 constraints/patterns.h
+    7564 samplers/top_k.h                17955 kv/data.h                       34875 constraints/looking.h
+    7620 samplers/tail_free.h            18079 kv/update.h                     34942 constraints/thinking.h
+    7743 samplers/typical.h              18205 kv/state.h                      35193 constraints/schedule.h
+    7817 samplers/top_p.h                18417 llama_cpp/functions.h           35283 constraints/accepting.h
+    7859 samplers/min_p.h                18487 llama_cpp/object.h              35467 constraints/drawing.h
+    7900 samplers/by_sums.h              18541 llama_cpp/vocabulary.h          35654 constraints/told.h
+    8046 samplers/top_h.h                18618 text/reading.h                  35719 constraints/kind.h
+    8099 samplers/min_k.h                18728 text/strings.h                  35777 constraints/top_p_decay.h
+    8155 samplers/xtc.h                  18828 text/values.h                   35861 constraints/accessors.h
+    8237 samplers/infill.h               18983 text/documents.h                35969 core/kinds.h
+    8352 samplers/temperature.h          19059 grammar/head.h                  36017 base/restore.h
+    8515 samplers/smoothing.h            19094 grammar/tree.h                  36031 api/license.h
+    8597 samplers/softmax.h              19930 grammar/finishing.h
+    8629 samplers/drafted.h              20233 grammar/reading.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2003,6 +2004,23 @@ SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences
 /* None of these strings of bytes comes to stand in the text. */
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
+
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* samp_init_banned_pattern -- no text that a regular expression matches comes to stand in the text, wherever (needs
+   SAMPLING_GRAMMAR).
+     in       pattern: as of SAMP_GRAMMAR_REGEX. ^ is the beginning of what the sampler has accepted; $ is refused.
+              error (may be NULL): where and why it is
+     Masks    as samp_init_banned_strings: each token of whose bytes one would complete a match.
+     Rewind   back to the token in which the earliest match begins that ends with the last token; one that began more
+              than 1024 tokens before: to there.
+     Range    the pattern must not match the empty text; flags of SAMP_BAN_...; its automaton has at most 4096 states,
+              else SAMP_E_FULL. What is wrong with its text is the status of "pattern": FORMAT, RANGE, UNSUPPORTED.
+     Memory   8 bytes for each token that would complete a match, in each state; the making goes through the vocabulary
+              for each state.
+     Source   koboldcpp (1233), ik_llama.cpp (1131). */
+SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern, unsigned flags,
+                                                samp_grammar_error *error);
+#endif
 
 /* samp_rewind_length -- how many of the last accepted tokens samp_rollback should take back, as a banned sequence or
    string stands in them: from the token on with which it begins. 0: none; of a chain the most that a member wants. That
@@ -5799,13 +5817,14 @@ typedef struct sampi_limit {
     int32_t soft, grace, total, loop_from, ramp; /* a plan */
     int32_t from, to, lines, inside;             /* a schedule; inside: 1, outside: 2 */
     float factor, penalty, alarm, loss, soft_ratio, bias;
-    bool has_plan, has_loop;
-    uint32_t note, n_note;      /* in words of part 2 */
-    bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
-    uint32_t n_knots, hop_mask; /* parts 0 and 1 */
-    uint32_t room, ban_room;    /* part 3, behind the window */
-    uint32_t at;                /* the position; from here to sum what a token changes */
-    uint32_t node;              /* of the automaton */
+    bool has_plan, has_loop, has_table;
+    uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
+    uint32_t note, n_note;            /* in words of part 2 */
+    bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
+    uint32_t n_knots, hop_mask;       /* parts 0 and 1 */
+    uint32_t room, ban_room;          /* part 3, behind the window */
+    uint32_t at;                      /* the position; from here to sum what a token changes */
+    uint32_t node;                    /* of the automaton */
     uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
     uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
     float sum;                  /* CUSUM */
@@ -33912,6 +33931,14 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
+/* The state behind a byte, in the table of a pattern (constraints/patterns.h): 64 words with the class of each byte,
+   then a row a state. */
+static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
+{
+    const uint8_t *class_of = (const uint8_t *)table;
+    return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
+}
+
 /* A byte of a string or of a token, as it is compared. */
 static int32_t sampi_fold(char byte, bool any_case)
 {
@@ -33958,6 +33985,9 @@ typedef struct sampi_kit {
     samp_token *by_bytes;
     sampi_count *entry; /* [n_entries] NULL: they are being counted */
     size_t n_entries;
+    uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
+    size_t n_table;
+    uint32_t n_lists;
     uint32_t *words; /* [n_words] part 2, where that is no list */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
@@ -34105,9 +34135,43 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
+/* Does a token complete a pattern from a state? Not if it does so from state 0 too, whose list counts everywhere. */
+static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
+{
+    size_t n;
+    uint32_t at = state, base = 0;
+    bool there = false;
+    const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* where both are, they go on alike */
+        at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
+        base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
+        there |= kit->knot[at].mark != 0;
+        if (state && kit->knot[base].mark) return false;
+    }
+    return there;
+}
+
+/* The tokens of each state of a pattern's table. Where a first byte leads as it does from state 0, there are none. */
+static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
+{
+    const uint32_t n_classes = kit->t.u.limit.n_classes;
+    for (uint32_t state = 0; state < kit->n_lists; state++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            uint32_t behind = sampi_table_next(kit->table, n_classes, state, (char)byte);
+            if (state && behind == sampi_table_next(kit->table, n_classes, 0, (char)byte)) continue;
+            for (uint32_t k = kit->start[byte << 8]; k < kit->start[(byte + 1) << 8]; k++)
+                if (sampi_kit_completes(kit, state, kit->by_bytes[k]))
+                    sampi_kit_put(kit, state, kit->by_bytes[k], -INFINITY);
+        }
+}
+
 /* All entries that there are to be. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
+    if (kit->table) {
+        sampi_kit_states(kit);
+        return;
+    }
     for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
     if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
     for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
@@ -34212,12 +34276,13 @@ static SAMPI_COLD void sampi_kit_add(sampi_kit *kit, const samp_token *tokens, c
 static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
-    const void *from[3] = { kit->knot, kit->hop, kit->entry ? (const void *)kit->entry : kit->words };
+    const void *from[3] = { kit->knot, kit->table ? (const void *)kit->table : kit->hop,
+                            kit->entry ? (const void *)kit->entry : kit->words };
     t->u.limit.masks = kit->entry && !kit->weighs;
     t->u.limit.n_knots = kit->n_knots;
     t->u.limit.hop_mask = kit->n_hops - 1;
     t->part_size[0] = kit->n_knots * sizeof *kit->knot;
-    t->part_size[1] = kit->n_hops * sizeof *kit->hop;
+    t->part_size[1] = kit->table ? kit->n_table * sizeof *kit->table : kit->n_hops * sizeof *kit->hop;
     t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
     t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
                       ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
@@ -34230,6 +34295,7 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
     SAMP_FREE(kit->pattern);
     SAMP_FREE(kit->knot);
     SAMP_FREE(kit->hop);
+    SAMP_FREE(kit->table);
     SAMP_FREE(kit->start);
     SAMP_FREE(kit->by_bytes);
     SAMP_FREE(kit->entry);
@@ -34601,7 +34667,211 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
 {
     return samp_init_thinking(vocab, spans, n_spans, budget, open, NULL);
 }
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* ---- src/constraints/patterns.h ---- */
+/* ---- constraints: banned patterns ----
+   samp_init_banned_pattern: a regular expression becomes a table, by the derivatives of the grammar (grammar/regex.h,
+   grammar/derivatives.h). A state of the table is what is left of "any bytes, then the pattern" behind some bytes; one
+   that matches the empty text has the pattern behind it. The states are the nodes of the sampler, and lists of tokens
+   hang on them as on an automaton's: state 0 has those that contain the pattern by themselves, the others those beside
+   these that complete it there (constraints/making.h has the rest). All is made by the constructor. */
 
+#define SAMPI_PATTERN_STATES 4096
+#define SAMPI_PATTERN_STEPS  (1 << 24)
+#define SAMPI_PATTERN_BACK   1024 /* tokens that are looked through for the beginning of what must be taken back */
+
+/* A table being made. */
+typedef struct sampi_pattern_maker {
+    sampi_deriver d;
+    sampi_byte_classes bytes; /* all are told apart */
+    sampi_node *node;         /* [n] each state's */
+    uint16_t *next;           /* [n x 256] */
+    int32_t n;
+    bool any_case;
+} sampi_pattern_maker;
+
+/* The state of a node, which may be a new one. */
+static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
+{
+    if (node < 0 || m->d.status) {
+        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
+        return 0;
+    }
+    sampi_expr *e = sampi_at(&m->d.tree, node);
+    if (e->state) return (uint16_t)(e->state - 1);
+    if (m->n == SAMPI_PATTERN_STATES) {
+        sampi_fault(&m->d, SAMP_E_FULL);
+        return 0;
+    }
+    m->node[m->n] = node;
+    e->state = ++m->n;
+    return (uint16_t)(m->n - 1);
+}
+
+/* Behind a byte; where case counts for nothing, behind either letter. */
+static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
+{
+    sampi_node behind = sampi_derive(&m->d, node, byte);
+    bool letter = byte >= 'a' && byte <= 'z';
+    if (!m->any_case || !letter || m->d.status) return behind;
+    sampi_node other = sampi_derive(&m->d, node, byte - ('a' - 'A'));
+    return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
+}
+
+/* Where all bytes lead from one state. */
+static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
+{
+    uint8_t first[256];
+    uint16_t *next = m->next + 256 * (size_t)state;
+    sampi_kinds_of(&m->d, m->node[state], first);
+    for (int32_t b = 0; b < 256 && !m->d.status; b++) {
+        const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
+        if (upper) continue;
+        next[b] = first[b] < b && !lower ? next[first[b]]
+                                         : sampi_pattern_state(m, sampi_pattern_behind(m, m->node[state], b));
+    }
+    for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
+}
+
+/* What a text is: read without marks, ^ as the beginning of the text. $ would be the end, of which there is none. */
+static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
+                                         sampi_node *plain, sampi_node *begun)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.chars = sampi_tree_class;
+    sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
+    if (all < 0) return all;
+    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
+    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
+    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
+    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
+    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
+    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
+    if (*plain < 0 || *begun < 0 || end < 0)
+        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
+    if (end != SAMPI_NEVER)
+        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
+    if ((sampi_at(t, *plain)->known | sampi_at(t, *begun)->known) & SAMPI_KNOWN_EMPTY)
+        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
+    return SAMP_OK;
+}
+
+/* All states: 0: behind any bytes; *start: at the beginning of the text; *alone: the pattern must begin here. */
+static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
+                                           uint32_t *start, uint32_t *alone, int32_t *n_lists)
+{
+    sampi_tree *t = &m->d.tree;
+    sampi_node plain, begun;
+    int status = sampi_tree_init(t);
+    if (!status) status = sampi_pattern_read(t, text, error, &plain, &begun);
+    if (status) return status;
+    sampi_node any = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
+    sampi_node base = sampi_tree_seq(t, any, plain), first = sampi_tree_alt(t, base, begun);
+    if (base < 0 || first < 0) return base < 0 ? base : first;
+    (void)sampi_pattern_state(m, base);
+    *start = sampi_pattern_state(m, first);
+    for (int32_t i = 0; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    *n_lists = m->n;
+    *alone = sampi_pattern_state(m, plain);
+    for (int32_t i = *n_lists; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    return m->d.status;
+}
+
+/* Bytes that all states lead from to the same place are one class. -> how many; class_of [256], byte_of [256] */
+static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
+{
+    uint32_t n = 0;
+    for (int32_t b = 0; b < 256; b++) {
+        uint32_t c = 0;
+        for (; c < n; c++) {
+            int32_t i = 0;
+            while (i < m->n && m->next[256 * (size_t)i + byte_of[c]] == m->next[256 * (size_t)i + (size_t)b]) i++;
+            if (i == m->n) break;
+        }
+        if (c == n) byte_of[n++] = (uint8_t)b;
+        class_of[b] = (uint8_t)c;
+    }
+    return n;
+}
+
+/* The table into the kit: 64 words with the class of each byte, then the states' rows. */
+static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
+{
+    uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
+    const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
+    kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
+    kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
+    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->knot);
+    if (!kit->table || !kit->knot) return;
+    memcpy(kit->table, class_of, sizeof class_of);
+    uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
+    for (int32_t i = 0; i < m->n; i++) {
+        for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
+        kit->knot[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
+        kit->knot[i].depth = m->node[i] == SAMPI_NEVER;
+    }
+    kit->n_knots = (uint32_t)m->n;
+    kit->t.u.limit.n_classes = n_classes;
+}
+
+/* The automaton of a pattern, or a status. */
+static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    sampi_pattern_maker m;
+    memset(&m, 0, sizeof m);
+    m.any_case = r->flags & SAMP_BAN_ANY_CASE;
+    m.node = (sampi_node *)sampi_kit_alloc(kit, SAMPI_PATTERN_STATES, sizeof *m.node);
+    m.next = (uint16_t *)sampi_kit_alloc(kit, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
+    m.d.held.most = SIZE_MAX;
+    m.d.budget = SAMPI_PATTERN_STEPS;
+    for (int32_t i = 0; i < 256; i++) m.bytes.class_of[i] = m.bytes.byte_of[i] = (uint8_t)i;
+    memset(m.bytes.firsts, 0xff, sizeof m.bytes.firsts);
+    m.bytes.n_classes = 256;
+    m.d.bytes = &m.bytes;
+    int32_t n_lists = 0;
+    int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
+                                  : (int)SAMP_E_NOMEM;
+    if (!status) sampi_pattern_table(kit, &m);
+    if (!status) kit->n_lists = (uint32_t)n_lists;
+    sampi_memo_free(&m.d);
+    sampi_vec_free(&m.d.work);
+    sampi_tree_free(&m.d.tree);
+    SAMP_FREE(m.node);
+    SAMP_FREE(m.next);
+    return status;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern,
+                                                           unsigned flags, samp_grammar_error *error)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
+    sampi_limit *r = &kit.t.u.limit;
+    samp_grammar_error told;
+    memset(&told, 0, sizeof told);
+    r->flags = (int32_t)flags;
+    r->vocab = vocab;
+    r->has_table = true;
+    sampi_require(&kit.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
+    sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
+    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &told);
+    if (status == SAMP_E_NOMEM)
+        kit.no_memory = true;
+    else
+        sampi_require(&kit.t, !status, status, "pattern");
+    if (kit.t.status && !told.status) told.status = kit.t.status;
+    if (error) *error = told;
+    const bool rewinds = r->flags & SAMP_BAN_REWIND;
+    if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
+    if (rewinds) r->room = r->ban_room = SAMPI_BANS;
+    if (!rewinds && !kit.t.status && !kit.no_memory) sampi_kit_lists(&kit);
+    return sampi_kit_make(&kit);
+}
+#endif
 /* ---- src/constraints/looking.h ---- */
 /* ---- constraints: looking back ----
    The window of the last tokens (part 3), what followed the newest ones before, and the period of a loop. They only
@@ -35018,6 +35288,67 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_schedule(const samp_schedule *when, 
    samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
    fail. */
 
+/* A place in the window, or behind it in the first n bytes of the token that comes in. */
+typedef struct sampi_place_back {
+    uint32_t back; /* tokens ago, from 1 on; 0: the one that comes in */
+    size_t at, n;  /* of its bytes */
+    const char *bytes;
+} sampi_place_back;
+
+/* The next token, if this one has no byte left; false: there is none. */
+static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
+{
+    while (p->at == p->n && p->back > 0) {
+        p->at = 0;
+        p->n = n;
+        p->bytes = bytes;
+        if (--p->back > 0) p->bytes = sampi_bytes_of(s->u.limit.vocab, sampi_limit_back(s, p->back - 1), &p->n);
+    }
+    return p->at < p->n;
+}
+
+/* How many bytes before bytes [n], the first of a token, of which the last one completes a pattern, does the match
+   begin? 0: within them. The earliest beginning counts; where none is in the window, all of it does. */
+static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
+{
+    const sampi_limit *r = &s->u.limit;
+    const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
+    const sampi_knot *knot = sampi_knots(s);
+    int64_t all = 0, at = 0;
+    for (uint32_t k = 0; k < r->ring.size; k++) {
+        size_t m;
+        (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, k), &m);
+        all += (int64_t)m;
+    }
+    sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
+    for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
+        sampi_place_back to = from;
+        uint32_t state = r->alone;
+        for (; !knot[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+            state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
+        if (knot[state].mark) return at < all ? all - at : 0;
+    }
+    return all;
+}
+
+/* As sampi_limit_walk, through the table of a pattern. */
+static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+{
+    const sampi_limit *r = &s->u.limit;
+    const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
+    uint32_t node = r->node;
+    size_t n;
+    const char *bytes = sampi_bytes_of(r->vocab, token, &n);
+    *before = -1;
+    for (size_t i = 0; i < n; i++) {
+        node = sampi_table_next(table, r->n_classes, node, bytes[i]);
+        if (!r->ban_room || !sampi_knots(s)[node].mark) continue;
+        int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
+        if (*before < begin) *before = begin;
+    }
+    return node;
+}
+
 /* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
    none does. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
@@ -35028,6 +35359,7 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     uint32_t node = s->u.limit.node;
     *before = -1;
     if (!s->part_size[1]) return node;
+    if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
         node = sampi_hop_on(knot, hop, mask, node, token);
         *before = (int64_t)knot[node].mark - 1;
@@ -35120,6 +35452,7 @@ static void sampi_constraint_reset(sampi_sampler *s)
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
+    r->node = r->start;
     if (r->what == SAMPI_LIMIT_THINKING) sampi_limit_begin(r);
     if (r->what == SAMPI_LIMIT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
 }

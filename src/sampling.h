@@ -475,6 +475,9 @@ extern "C" {
 #include "constraints/making.h"
 #include "constraints/sampler.h"
 #include "constraints/constructors.h"
+#ifdef SAMPLING_GRAMMAR_DECLARED
+#include "constraints/patterns.h"
+#endif
 #include "constraints/looking.h"
 #include "constraints/thinking.h"
 #include "constraints/schedule.h"

@@ -6,6 +6,7 @@
  * The rows are normal logits with a peak, the vocabulary is made up: pieces of one to eight letters, half of them behind a
  * blank. A time is the least of many turns. */
 
+#define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
@@ -45,6 +46,11 @@ static samp_sampler *bias(void) { return samp_init_sequence_bias(sequences, 3); 
 static samp_sampler *ban(void) { return samp_init_banned_strings(&vocab, strings, 8, 0); }
 static samp_sampler *ban_case(void) { return samp_init_banned_strings(&vocab, strings, 8, SAMP_BAN_ANY_CASE); }
 static samp_sampler *ban_rewind(void) { return samp_init_banned_strings(&vocab, strings, 8, SAMP_BAN_REWIND); }
+static samp_sampler *ban_pattern(void)
+{
+    return samp_init_banned_pattern(&vocab, "eyes? (glint|full|gleam|sparkl|shin|a?glow)|It wasn't.*\\. It was .*\\.",
+                                    0, NULL);
+}
 static samp_sampler *suppress(void) { return samp_init_suppressed_tokens(words, 5); }
 static samp_sampler *suppress_many(void) { return samp_init_suppressed_tokens(many, MANY); }
 static samp_sampler *least(void) { return samp_init_min_tokens(eog, 2, FORCED, 0); }
@@ -99,6 +105,7 @@ static const struct {
               { "banned_strings, 8", ban },
               { "banned_strings, 8, any case", ban_case },
               { "banned_strings, 8, rewind", ban_rewind },
+              { "banned_pattern", ban_pattern },
               { "suppressed_tokens, 5", suppress },
               { "suppressed_tokens, 20,000", suppress_many },
               { "min_tokens", least },

@@ -55,6 +55,23 @@ SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
                                                 unsigned flags);
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
+/* samp_init_banned_pattern -- no text that a regular expression matches comes to stand in the text, wherever (needs
+   SAMPLING_GRAMMAR).
+     in       pattern: as of SAMP_GRAMMAR_REGEX. ^ is the beginning of what the sampler has accepted; $ is refused.
+              error (may be NULL): where and why it is
+     Masks    as samp_init_banned_strings: each token of whose bytes one would complete a match.
+     Rewind   back to the token in which the earliest match begins that ends with the last token; one that began more
+              than 1024 tokens before: to there.
+     Range    the pattern must not match the empty text; flags of SAMP_BAN_...; its automaton has at most 4096 states,
+              else SAMP_E_FULL. What is wrong with its text is the status of "pattern": FORMAT, RANGE, UNSUPPORTED.
+     Memory   8 bytes for each token that would complete a match, in each state; the making goes through the vocabulary
+              for each state.
+     Source   koboldcpp (1233), ik_llama.cpp (1131). */
+SAMP_API samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern, unsigned flags,
+                                                samp_grammar_error *error);
+#endif
+
 /* samp_rewind_length -- how many of the last accepted tokens samp_rollback should take back, as a banned sequence or
    string stands in them: from the token on with which it begins. 0: none; of a chain the most that a member wants. That
    token is then masked at this place, so the next draw gives another one:

@@ -5,6 +5,67 @@
    samp_rewind_length. A budget of thinking counts its tokens here. Nothing is allocated, since an accept must not
    fail. */
 
+/* A place in the window, or behind it in the first n bytes of the token that comes in. */
+typedef struct sampi_place_back {
+    uint32_t back; /* tokens ago, from 1 on; 0: the one that comes in */
+    size_t at, n;  /* of its bytes */
+    const char *bytes;
+} sampi_place_back;
+
+/* The next token, if this one has no byte left; false: there is none. */
+static bool sampi_next_back(const sampi_sampler *s, sampi_place_back *p, const char *bytes, size_t n)
+{
+    while (p->at == p->n && p->back > 0) {
+        p->at = 0;
+        p->n = n;
+        p->bytes = bytes;
+        if (--p->back > 0) p->bytes = sampi_bytes_of(s->u.limit.vocab, sampi_limit_back(s, p->back - 1), &p->n);
+    }
+    return p->at < p->n;
+}
+
+/* How many bytes before bytes [n], the first of a token, of which the last one completes a pattern, does the match
+   begin? 0: within them. The earliest beginning counts; where none is in the window, all of it does. */
+static int64_t sampi_pattern_begin(const sampi_sampler *s, const char *bytes, size_t n)
+{
+    const sampi_limit *r = &s->u.limit;
+    const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
+    const sampi_knot *knot = sampi_knots(s);
+    int64_t all = 0, at = 0;
+    for (uint32_t k = 0; k < r->ring.size; k++) {
+        size_t m;
+        (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, k), &m);
+        all += (int64_t)m;
+    }
+    sampi_place_back from = { r->ring.size + 1, 0, 0, NULL };
+    for (; sampi_next_back(s, &from, bytes, n); from.at++, at++) {
+        sampi_place_back to = from;
+        uint32_t state = r->alone;
+        for (; !knot[state].depth && sampi_next_back(s, &to, bytes, n); to.at++)
+            state = sampi_table_next(table, r->n_classes, state, to.bytes[to.at]);
+        if (knot[state].mark) return at < all ? all - at : 0;
+    }
+    return all;
+}
+
+/* As sampi_limit_walk, through the table of a pattern. */
+static uint32_t sampi_pattern_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+{
+    const sampi_limit *r = &s->u.limit;
+    const uint32_t *table = (const uint32_t *)sampi_part(s, 1);
+    uint32_t node = r->node;
+    size_t n;
+    const char *bytes = sampi_bytes_of(r->vocab, token, &n);
+    *before = -1;
+    for (size_t i = 0; i < n; i++) {
+        node = sampi_table_next(table, r->n_classes, node, bytes[i]);
+        if (!r->ban_room || !sampi_knots(s)[node].mark) continue;
+        int64_t begin = sampi_pattern_begin(s, bytes, i + 1);
+        if (*before < begin) *before = begin;
+    }
+    return node;
+}
+
 /* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
    none does. */
 static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
@@ -15,6 +76,7 @@ static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64
     uint32_t node = s->u.limit.node;
     *before = -1;
     if (!s->part_size[1]) return node;
+    if (s->u.limit.has_table) return sampi_pattern_walk(s, token, before);
     if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
         node = sampi_hop_on(knot, hop, mask, node, token);
         *before = (int64_t)knot[node].mark - 1;
@@ -107,6 +169,7 @@ static void sampi_constraint_reset(sampi_sampler *s)
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
+    r->node = r->start;
     if (r->what == SAMPI_LIMIT_THINKING) sampi_limit_begin(r);
     if (r->what == SAMPI_LIMIT_CLOCK && r->open >= 0) r->mode = r->node = (uint32_t)r->open + 1;
 }

@@ -71,6 +71,14 @@ static uint32_t sampi_hop_on(const sampi_knot *knot, const sampi_hop *hop, uint3
     }
 }
 
+/* The state behind a byte, in the table of a pattern (constraints/patterns.h): 64 words with the class of each byte,
+   then a row a state. */
+static uint32_t sampi_table_next(const uint32_t *table, uint32_t n_classes, uint32_t state, char byte)
+{
+    const uint8_t *class_of = (const uint8_t *)table;
+    return ((const uint16_t *)(const void *)(table + 64))[state * n_classes + class_of[(unsigned char)byte]];
+}
+
 /* A byte of a string or of a token, as it is compared. */
 static int32_t sampi_fold(char byte, bool any_case)
 {

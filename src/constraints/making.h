@@ -27,6 +27,9 @@ typedef struct sampi_kit {
     samp_token *by_bytes;
     sampi_count *entry; /* [n_entries] NULL: they are being counted */
     size_t n_entries;
+    uint32_t *table; /* [n_table] part 1 of a pattern; the first n_lists of its states have lists */
+    size_t n_table;
+    uint32_t n_lists;
     uint32_t *words; /* [n_words] part 2, where that is no list */
     size_t n_words, n_symbols;
     bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
@@ -174,9 +177,43 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
     }
 }
 
+/* Does a token complete a pattern from a state? Not if it does so from state 0 too, whose list counts everywhere. */
+static SAMPI_COLD bool sampi_kit_completes(const sampi_kit *kit, uint32_t state, samp_token token)
+{
+    size_t n;
+    uint32_t at = state, base = 0;
+    bool there = false;
+    const char *bytes = sampi_bytes_of(kit->t.u.limit.vocab, token, &n);
+    for (size_t i = 0; i < n && (at != base || !state || !i); i++) { /* where both are, they go on alike */
+        at = sampi_table_next(kit->table, kit->t.u.limit.n_classes, at, bytes[i]);
+        base = sampi_table_next(kit->table, kit->t.u.limit.n_classes, base, bytes[i]);
+        there |= kit->knot[at].mark != 0;
+        if (state && kit->knot[base].mark) return false;
+    }
+    return there;
+}
+
+/* The tokens of each state of a pattern's table. Where a first byte leads as it does from state 0, there are none. */
+static SAMPI_COLD void sampi_kit_states(sampi_kit *kit)
+{
+    const uint32_t n_classes = kit->t.u.limit.n_classes;
+    for (uint32_t state = 0; state < kit->n_lists; state++)
+        for (uint32_t byte = 0; byte < 256; byte++) {
+            uint32_t behind = sampi_table_next(kit->table, n_classes, state, (char)byte);
+            if (state && behind == sampi_table_next(kit->table, n_classes, 0, (char)byte)) continue;
+            for (uint32_t k = kit->start[byte << 8]; k < kit->start[(byte + 1) << 8]; k++)
+                if (sampi_kit_completes(kit, state, kit->by_bytes[k]))
+                    sampi_kit_put(kit, state, kit->by_bytes[k], -INFINITY);
+        }
+}
+
 /* All entries that there are to be. */
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
+    if (kit->table) {
+        sampi_kit_states(kit);
+        return;
+    }
     for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
     if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
     for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {

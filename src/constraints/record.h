@@ -25,13 +25,14 @@ typedef struct sampi_limit {
     int32_t soft, grace, total, loop_from, ramp; /* a plan */
     int32_t from, to, lines, inside;             /* a schedule; inside: 1, outside: 2 */
     float factor, penalty, alarm, loss, soft_ratio, bias;
-    bool has_plan, has_loop;
-    uint32_t note, n_note;      /* in words of part 2 */
-    bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
-    uint32_t n_knots, hop_mask; /* parts 0 and 1 */
-    uint32_t room, ban_room;    /* part 3, behind the window */
-    uint32_t at;                /* the position; from here to sum what a token changes */
-    uint32_t node;              /* of the automaton */
+    bool has_plan, has_loop, has_table;
+    uint32_t start, alone, n_classes; /* a banned pattern: states of its table, classes of bytes */
+    uint32_t note, n_note;            /* in words of part 2 */
+    bool is_idle, masks;              /* masks: its lists have no bias but -infinity */
+    uint32_t n_knots, hop_mask;       /* parts 0 and 1 */
+    uint32_t room, ban_room;          /* part 3, behind the window */
+    uint32_t at;                      /* the position; from here to sum what a token changes */
+    uint32_t node;                    /* of the automaton */
     uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
     uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
     float sum;                  /* CUSUM */

@@ -2,6 +2,7 @@
    or a setting, any logits, and calls in any sequence on a few samplers, which own each other as they may. Nothing
    crashes or hangs, each status is one that the call's comment names, and a token that comes back is one of the
    vocabulary that its row does not mask; a clone gives the same. */
+#define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_WATERMARK
 #define SAMPLING_GUMBEL
@@ -174,7 +175,7 @@ static samp_sampler *any_constraint(source *s)
                                  n,
                                  below(s, 8) ? &vocab : NULL,
                                  below(s, 4) ? NULL : &loop };
-    switch (below(s, 18)) {
+    switch (below(s, 19)) {
         case 0: return samp_init_sequence_bias(below(s, 8) ? q : NULL, pair);
         case 1: return samp_init_banned_sequences(q, pair, flags);
         case 2: return samp_init_banned_strings(below(s, 8) ? &vocab : NULL, strings, (size_t)below(s, 5), flags);
@@ -188,6 +189,12 @@ static samp_sampler *any_constraint(source *s)
         case 10: return samp_init_no_repeat_ngram(i, k);
         case 11: return samp_init_loop_breaker(i, k, any_int(s, 9), m, any_int(s, 9), x);
         case 12: return samp_init_loop_breaker_cusum(i, k, x, y, any_float(s));
+        case 18: {
+            static const char *const patterns[] = { "ab*", "(a|b)+c", "^x", "[^a]{3}", "a$", "(", NULL };
+            samp_grammar_error error;
+            return samp_init_banned_pattern(below(s, 8) ? &vocab : NULL, patterns[below(s, 7)], flags,
+                                            below(s, 2) ? &error : NULL);
+        }
         case 15: return samp_init_loop_watch(below(s, 8) ? &loop : NULL);
         case 16: return samp_init_thinking(below(s, 2) ? &vocab : NULL, below(s, 8) ? span : NULL, pair, i, k, &plan);
         case 17: return samp_init_schedule(below(s, 9) ? &when : NULL, below(s, 4) ? samp_init_temp(x) : NULL);
@@ -200,7 +207,7 @@ static samp_sampler *any_constraint(source *s)
 
 /* Bit -status: these are named. */
 enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024, NAME = 4096 };
-enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
+enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED | FORMAT, DRAWN = CARRIED | EMPTY };
 static void named(int status, int statuses)
 {
     MUST(status <= 0 && status >= SAMP_STATUS_LAST && (statuses >> -status & 1));

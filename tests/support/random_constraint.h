@@ -97,6 +97,17 @@ static samp_sampler *make_schedule(source *s, size_t n_vocab)
     return chain;
 }
 
+#ifdef SAMPLING_GRAMMAR_DECLARED
+static samp_sampler *make_pattern(source *s)
+{
+    static const char *const patterns[] = { "a", "[a-c]{2}", "b+a|ca?b", "^a", "(?:ab)*c", "a.b" };
+    return samp_init_banned_pattern(&text_vocab, patterns[below(s, 6)], (unsigned)below(s, 2) * SAMP_BAN_ANY_CASE,
+                                    NULL);
+}
+#else
+static samp_sampler *make_pattern(source *s) { return make_strings(s); }
+#endif
+
 static samp_sampler *make_decay(source *s, size_t n_vocab)
 {
     samp_token resets[CONSTRAINT_MOST];
@@ -112,7 +123,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
     size_t n = make_tokens(s, t, n_vocab);
     int32_t begin = (int32_t)below(s, 4), size = 1 + (int32_t)below(s, 3), last_n = size + (int32_t)below(s, 60);
     float penalty = PICK(s, INFINITY, 2.0f, 1e38f, 0.5f);
-    switch (below(s, 16)) {
+    switch (below(s, 17)) {
         case 0:
         case 1: return make_sequences(s, n_vocab);
         case 2: return make_strings(s);
@@ -127,6 +138,7 @@ static samp_sampler *make_constraint(source *s, size_t n_vocab)
         case 11: return samp_init_no_repeat_ngram(size, last_n);
         case 12: return make_decay(s, n_vocab);
         case 13: return make_schedule(s, n_vocab);
+        case 15: return make_pattern(s);
         case 14: return make_thinking(s, n_vocab);
         default:
             if (percent(s, 50)) return samp_init_loop_breaker_cusum(size, last_n, 0.25f, 2.0f, penalty);

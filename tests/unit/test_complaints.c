@@ -552,6 +552,43 @@ static void banned_strings_are_never_said(void **state)
     }
 }
 
+/* One expression in the place of a list of strings, whatever the tokens; rewinding goes back to where it began. */
+static void patterns_are_never_said(void **state)
+{
+    (void)state;
+    for (unsigned flags = 0; flags <= SAMP_BAN_REWIND; flags++) {
+        samp_sampler *ban = samp_init_banned_pattern(&letters, "abc?d|[gh]{2}i|o.{0,3}q", flags, NULL);
+        samp_sampler *s = test_pair(ban, samp_init_dist(4));
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_REGEX, "[^]*(abc?d|[gh]{2}i|o.{0,3}q)[^]*", NULL, NULL);
+        samp_token text[400];
+        source rng = source_stream(13);
+        size_t n = 0, rewound = 0;
+        while (n < 300) {
+            float row[N];
+            for (int i = 0; i < N; i++) row[i] = (float)(2.0 * normal(&rng)) + (i % 24 < 4 ? 2.0f : 0.0f);
+            do {
+                text[n] = samp_sample(s, row, N);
+                assert_true(text[n] >= 0);
+                int32_t back = samp_rewind_length(s);
+                if (back == 0) break;
+                rewound++;
+                assert_ok(samp_rollback(s, back));
+                n -= (size_t)back - 1;
+            } while (true);
+            n++;
+        }
+        assert_true(flags ? rewound > 10 : rewound == 0);
+        samp_vocab_index *index = samp_vocab_index_init(&letters, NULL);
+        samp_sampler *said = samp_init_grammar(index, g); /* by the grammar: the text does not have it */
+        for (size_t i = 0; i < n; i++) assert_ok(samp_accept(said, text[i]));
+        assert_num(samp_grammar_is_complete(said), 0);
+        samp_free(said);
+        samp_vocab_index_free(index);
+        samp_grammar_free(g);
+        samp_free(s);
+    }
+}
+
 /* Every eighth token ends its line. */
 static const char *in_lines(const samp_vocab *vocab, samp_token token, size_t *n)
 {
@@ -769,6 +806,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(thinking_ends_by_itself_under_a_bias),
         cmocka_unit_test(thinking_ends_when_the_user_says_so),
         cmocka_unit_test(a_loop_ends_thinking),
+        cmocka_unit_test(patterns_are_never_said),
         cmocka_unit_test(settings_expire),
         cmocka_unit_test(banned_strings_are_never_said),
         cmocka_unit_test(a_grammar_is_as_fast_behind_a_long_text),

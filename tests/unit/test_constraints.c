@@ -4,6 +4,7 @@
    reference.
 
      SAMP_TEST_CASES   walks of each kind (default 60; with SAMP_TEST_FULL 1000, with SAMP_TEST_QUICK 3) */
+#define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
@@ -24,6 +25,14 @@ static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t
     }
     *n = strlen(pieces[token]);
     return pieces[token];
+}
+static const char *one_byte(const samp_vocab *of, samp_token token, size_t *n)
+{
+    static char all[256];
+    (void)of;
+    all[token] = (char)token;
+    *n = 1;
+    return &all[token];
 }
 static const samp_token ends[] = { 20, 23, 20 };
 static const samp_vocab vocab = { N, piece_bytes, NULL, NULL, ends, 2, 20, -1 };
@@ -54,8 +63,16 @@ typedef enum kind {
     THINKING,
     PLANNED,
     SCHEDULED,
+    PATTERN,
     N_KINDS
 } kind;
+
+/* A regular expression as a tree, and its text: the reference knows no derivatives. */
+typedef struct part {
+    enum { LETTER, EITHER, THEN, OR, MANY, SOME, MAYBE } op;
+    int a, b; /* parts before this one */
+    char letter[4];
+} part;
 
 typedef struct spec {
     kind kind;
@@ -72,6 +89,10 @@ typedef struct spec {
     samp_loop loop;
     samp_sequence ends[2];
     samp_token note[4];
+    part parts[12]; /* [n_parts] the last one is all of it */
+    int n_parts;
+    bool from_start;
+    char pattern[400];
 } spec;
 
 static samp_sampler *make(const spec *p)
@@ -98,10 +119,48 @@ static samp_sampler *make(const spec *p)
             return samp_init_thinking_budget(p->has_vocab ? &vocab : NULL, p->spans, p->n, p->budget, p->open);
         case PLANNED:
             return samp_init_thinking(p->has_vocab ? &vocab : NULL, p->spans, p->n, p->budget, p->open, &p->plan);
+        case PATTERN: return samp_init_banned_pattern(&vocab, p->pattern, p->any_case ? SAMP_BAN_ANY_CASE : 0, NULL);
         case SCHEDULED: return samp_init_schedule(&p->when, samp_init_suppressed_tokens(p->tokens[0], p->n));
         case N_KINDS: break;
     }
     return NULL;
+}
+
+static size_t write_part(const spec *p, int i, char *out)
+{
+    const part *q = &p->parts[i];
+    size_t n = 0;
+    switch (q->op) {
+        case LETTER: return (size_t)sprintf(out, "%s", q->letter);
+        case EITHER: return (size_t)sprintf(out, "[%c-%c]", q->letter[0], q->letter[1]);
+        default: break;
+    }
+    n += (size_t)sprintf(out, "(?:");
+    n += write_part(p, q->a, out + n);
+    if (q->op == OR) out[n++] = '|';
+    if (q->op == OR || q->op == THEN) n += write_part(p, q->b, out + n);
+    return n + (size_t)sprintf(out + n, ")%s", q->op == MANY ? "*" : q->op == SOME ? "+" : q->op == MAYBE ? "?" : "");
+}
+
+/* One that does not match the empty text, since it ends with a letter. */
+static void any_pattern(spec *p, source *s)
+{
+    static const char *const letters[] = { "a", "b", "c", "A", "B", "x", "\xe2\x82\xac", "\n" };
+    int n = 2 + (int)below(s, 4), k = n;
+    for (int i = 0; i < n; i++) {
+        strcpy(p->parts[i].letter, letters[below(s, below(s, 3) ? 3 : TEST_COUNT(letters))]);
+        if (below(s, 4) == 0) p->parts[i] = (part){ EITHER, 0, 0, { 'a', below(s, 2) ? 'b' : 'c', 0, 0 } };
+    }
+    for (int i = 0; i < (int)below(s, 4); i++, k++) {
+        p->parts[k].op = (int)below(s, 5) + THEN;
+        p->parts[k].a = (int)below(s, (uint64_t)k);
+        p->parts[k].b = (int)below(s, (uint64_t)k);
+    }
+    p->parts[k] = (part){ THEN, k - 1, (int)below(s, (uint64_t)n), { 0 } };
+    p->n_parts = k + 1;
+    p->from_start = below(s, 5) == 0;
+    p->pattern[0] = '^';
+    write_part(p, k, p->pattern + p->from_start);
 }
 
 /* Of a plan and of a schedule, whatever else the spec has. */
@@ -184,7 +243,8 @@ static void any_spec(spec *p, source *s, kind kind)
     p->penalty = kind == NO_REPEAT || below(s, 2) ? INFINITY : 1.5f;
     p->loss = 0.25f;
     p->alarm = (float)(1 + below(s, 4));
-    if (kind >= PLANNED) any_plan(p, s);
+    if (kind == PLANNED || kind == SCHEDULED) any_plan(p, s);
+    if (kind == PATTERN) any_pattern(p, s);
 }
 
 /* Is one of its sequences there twice? */
@@ -224,11 +284,63 @@ static bool same_byte(char a, char b, bool any_case)
     return a == b;
 }
 
+/* Where part i may end in bytes [n] if it begins at one of the places in; all are [n + 1]. */
+static void ends_of(const spec *p, int i, const char *bytes, size_t n, const bool *in, bool *out)
+{
+    const part *q = &p->parts[i];
+    bool middle[4 * MOST + 9], next[4 * MOST + 9];
+    memset(out, 0, (n + 1) * sizeof *out);
+    if (q->op == LETTER || q->op == EITHER) {
+        for (size_t at = 0; at <= n; at++) {
+            size_t m = q->op == EITHER ? 1 : strlen(q->letter);
+            bool same = in[at] && at + m <= n;
+            for (size_t k = 0; k < m && same; k++) {
+                same = same_byte(bytes[at + k], q->letter[k], p->any_case);
+                for (char c = q->letter[0]; q->op == EITHER && c <= q->letter[1]; c++)
+                    same |= same_byte(bytes[at], c, p->any_case);
+            }
+            if (same) out[at + m] = true;
+        }
+        return;
+    }
+    ends_of(p, q->a, bytes, n, in, out);
+    if (q->op == THEN) {
+        memcpy(middle, out, (n + 1) * sizeof *out);
+        ends_of(p, q->b, bytes, n, middle, out);
+    } else if (q->op == OR) {
+        ends_of(p, q->b, bytes, n, in, middle);
+        for (size_t k = 0; k <= n; k++) out[k] |= middle[k];
+    } else if (q->op == MANY || q->op == SOME) {
+        for (bool more = true; more;) {
+            more = false;
+            memcpy(middle, out, (n + 1) * sizeof *out);
+            ends_of(p, q->a, bytes, n, middle, next);
+            for (size_t k = 0; k <= n; k++) more |= next[k] && !out[k], out[k] |= next[k];
+        }
+    }
+    if (q->op == MANY || q->op == MAYBE)
+        for (size_t k = 0; k <= n; k++) out[k] |= in[k];
+}
+
+/* As below, of a pattern. */
+static int pattern_before(const spec *p, const char *bytes, size_t n, size_t fresh)
+{
+    for (size_t begin = 0; begin < n && !(p->from_start && begin); begin++) {
+        bool in[4 * MOST + 9] = { false }, out[4 * MOST + 9];
+        in[begin] = true;
+        ends_of(p, p->n_parts - 1, bytes, n, in, out);
+        for (size_t end = n - fresh + 1; end <= n; end++)
+            if (out[end]) return begin < n - fresh ? (int)(n - fresh - begin) : 0;
+    }
+    return -1;
+}
+
 /* How many bytes before its end does a string begin that ends in the last `fresh` bytes of bytes [n]? The longest way
    back from the beginning of these, or -1. */
 static int begins_before(const spec *p, const char *bytes, size_t n, size_t fresh)
 {
     int best = -1;
+    if (p->kind == PATTERN) return pattern_before(p, bytes, n, fresh);
     for (size_t i = 0; i < p->n; i++) {
         size_t m = strlen(p->strings[i]);
         for (size_t end = n - fresh + 1; end <= n; end++) {
@@ -369,7 +481,8 @@ static bool is_spent(const spec *p, const thought *t, const samp_token *text, si
 {
     size_t u = i - t->since, latest = t->h ? t->h + (size_t)p->plan.grace : 0, missing = missing_bytes(p, text, i);
     bool over = u >= latest || (i > 0 && ends_line(p, text[i - 1]) && u >= t->h && t->stage != NOTING);
-    if (!over && !missing && t->stage != NOTING && p->plan.loop && u >= (size_t)p->plan.loop_from && u % (size_t)p->every == 0)
+    if (!over && !missing && t->stage != NOTING && p->plan.loop && u >= (size_t)p->plan.loop_from &&
+        u % (size_t)p->every == 0)
         over = period_of(p, text + t->since, u) > 0;
     return over && (!missing || u >= latest + 4);
 }
@@ -485,6 +598,7 @@ static void want(const spec *p, const samp_token *text, size_t n, float *row)
     switch (p->kind) {
         case SEQUENCE_BIAS:
         case BANNED_SEQUENCES: want_sequences(p, text, n, row); return;
+        case PATTERN:
         case BANNED_STRINGS: want_strings(p, text, n, row); return;
         case ALLOWED: keep_only(row, p->tokens[0], p->n); return;
         case FORCED_PREFIX:
@@ -531,6 +645,7 @@ static void fail_at(const spec *p, const samp_sampler *s, const samp_token *text
     size_t at = 0;
     samp_describe(s, told, sizeof told);
     for (size_t i = 0; i < n; i++) at += (size_t)snprintf(words + at, sizeof words - at, " %d", (int)text[i]);
+    print_error("/%s/%s ", p->pattern, p->any_case ? "i" : "");
     for (size_t i = 0; i < p->n; i++) print_error("\"%s\" ", p->strings[i]);
     for (size_t i = 0; i < p->n; i++)
         for (size_t k = 0; k < 8; k++) print_error("%s%d", k ? " " : "\n", (int)p->tokens[i][k]);
@@ -739,8 +854,10 @@ static void rewind_walk(source *s, kind kind)
     any_spec(&p, s, kind);
     for (size_t i = 0; i < N_TEXTS; i++) strings[i] = p.strings[i];
     unsigned flags = SAMP_BAN_REWIND | (p.any_case && kind == BANNED_STRINGS ? SAMP_BAN_ANY_CASE : 0);
-    samp_sampler *bans_of = kind == BANNED_STRINGS ? samp_init_banned_strings(&vocab, strings, p.n, flags)
-                                                   : samp_init_banned_sequences(p.sequences, p.n, flags);
+    if (kind == PATTERN && p.any_case) flags |= SAMP_BAN_ANY_CASE;
+    samp_sampler *bans_of = kind == PATTERN          ? samp_init_banned_pattern(&vocab, p.pattern, flags, NULL)
+                            : kind == BANNED_STRINGS ? samp_init_banned_strings(&vocab, strings, p.n, flags)
+                                                     : samp_init_banned_sequences(p.sequences, p.n, flags);
     samp_sampler *chain = with_dist(bans_of, SAMP_RNG_PHILOX);
     while (n < 40 && rounds++ < 2000) {
         float row[N], wanted[N];
@@ -777,7 +894,7 @@ static void test_rewinding(void **state)
     (void)state;
     for (uint64_t i = 0; i < 400; i++) {
         source s = source_stream(1000 + i);
-        rewind_walk(&s, i % 2 ? BANNED_STRINGS : BANNED_SEQUENCES);
+        rewind_walk(&s, i % 3 == 2 ? PATTERN : i % 3 ? BANNED_STRINGS : BANNED_SEQUENCES);
     }
 }
 
@@ -1100,6 +1217,68 @@ static void test_waits(void **state)
         }
 }
 
+/* Patterns by hand: the alternatives of a word, what comes between, the beginning; and where a match begins. */
+static void test_patterns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text; /* in pieces of one byte */
+        const char *masked;         /* these bytes then are */
+        int back;                   /* with rewind, behind the text and the first of them */
+    } c[] = {
+        { "eyes? (glint|gleam|shin)", "her eyes gl", "", 0 },
+        { "eyes? (glint|gleam|shin)", "her eyes glea", "m", 10 },
+        { "eyes? (glint|gleam|shin)", "her eye shi", "n", 8 },
+        { "It wasn't.*\\. It was .*\\.", "It wasn't me. It was you", ".", 25 },
+        { "a+b", "caaa", "b", 4 },
+        { "^ab", "a", "b", 2 },
+        { "^ab", "xa", "", 0 },
+        { "[0-9]{3}", "x12", "0123456789", 3 },
+        { "\xc3\xa9|x", "\xc3", "\xa9x", 2 },
+    };
+    const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    for (size_t i = 0; i < TEST_COUNT(c); i++) {
+        samp_grammar_error error;
+        samp_sampler *s = samp_init_banned_pattern(&bytes, c[i].pattern, 0, &error);
+        samp_sampler *rewinds = samp_init_banned_pattern(&bytes, c[i].pattern, SAMP_BAN_REWIND, NULL);
+        float row[256] = { 0 };
+        samp_token_data data[256];
+        assert_ok(samp_status(s, NULL));
+        assert_ok(error.status);
+        for (const char *at = c[i].text; *at; at++) {
+            assert_ok(samp_accept(s, (unsigned char)*at));
+            assert_ok(samp_accept(rewinds, (unsigned char)*at));
+            assert_num(samp_rewind_length(rewinds), 0);
+        }
+        samp_token_data_array cur = test_array(data, row, 256);
+        assert_ok(samp_apply(s, &cur));
+        for (int b = 0; b < 256; b++) {
+            bool is_masked = b && strchr(c[i].masked, b);
+            if ((data[b].logit < 0) != is_masked) test_fail(__FILE__, __LINE__, "%s: byte %d", c[i].pattern, b);
+        }
+        if (*c[i].masked) assert_ok(samp_accept(rewinds, (unsigned char)*c[i].masked));
+        assert_num(samp_rewind_length(rewinds), c[i].back);
+        samp_free(s);
+        samp_free(rewinds);
+    }
+}
+
+/* A match that began before the window: all of the window is taken back. */
+static void test_long_match(void **state)
+{
+    (void)state;
+    const samp_vocab bytes = { 256, one_byte, NULL, NULL, NULL, 0, -1, -1 };
+    for (int n = 1020; n < 1027; n++) {
+        samp_sampler *s = samp_init_banned_pattern(&bytes, "ba*c", SAMP_BAN_REWIND, NULL);
+        assert_ok(samp_set_rollback(s, 2000));
+        assert_ok(samp_accept(s, 'b'));
+        for (int i = 0; i < n; i++) assert_ok(samp_accept(s, 'a'));
+        assert_ok(samp_accept(s, 'c'));
+        assert_num(samp_rewind_length(s), n + 2 <= 1024 ? n + 2 : 1024);
+        samp_free(s);
+    }
+}
+
 /* A loop ends thinking, once the span is long enough; the watch tells, and changes nothing. */
 static void test_loops(void **state)
 {
@@ -1357,6 +1536,31 @@ static void carries(samp_sampler *s, int status, const char *field)
     samp_free(s);
 }
 
+static void bad_pattern(const char *pattern, int status, size_t column)
+{
+    samp_grammar_error error;
+    carries(samp_init_banned_pattern(&vocab, pattern, 0, &error), status, "pattern");
+    assert_status(error.status, status);
+    if (column) assert_num(error.column, column);
+}
+
+static void bad_patterns(void)
+{
+    samp_grammar_error error;
+    bad_pattern("a(b", SAMP_E_FORMAT, 4);
+    bad_pattern("a\\bc", SAMP_E_UNSUPPORTED, 2);
+    bad_pattern("ab$", SAMP_E_UNSUPPORTED, 0);
+    bad_pattern("^(ab|c)$", SAMP_E_UNSUPPORTED, 0);
+    bad_pattern("a*", SAMP_E_RANGE, 0);
+    bad_pattern("", SAMP_E_RANGE, 0);
+    bad_pattern("^(a|)", SAMP_E_RANGE, 0);
+    bad_pattern("a.{12}", SAMP_E_FULL, 0); /* 2^13 states */
+    carries(samp_init_banned_pattern(&vocab, NULL, 0, &error), SAMP_E_NULL, "pattern");
+    assert_status(error.status, SAMP_E_NULL);
+    carries(samp_init_banned_pattern(NULL, "a", 0, NULL), SAMP_E_NULL, "vocab");
+    carries(samp_init_banned_pattern(&vocab, "a", 4, NULL), SAMP_E_RANGE, "flags");
+}
+
 static void bad_plan(const samp_thinking *span, samp_thinking_plan plan, int status, const char *field)
 {
     carries(samp_init_thinking(NULL, span, 1, 5, -1, &plan), status, field);
@@ -1523,6 +1727,7 @@ static void test_bad_arguments(void **state)
     carries(samp_init_thinking_budget(NULL, &bad_force, 1, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &no_force, 1, 5, -1), SAMP_E_RANGE, "spans");
     carries(samp_init_thinking_budget(NULL, &wide_force, 1, 5, -1), SAMP_E_RANGE, "spans");
+    bad_patterns();
     bad_plans(&span);
     bad_schedules(&span);
     samp_sampler *s = samp_init_greedy();
@@ -1772,6 +1977,8 @@ int main(int argc, char **argv)
                                         cmocka_unit_test(test_end_now),
                                         cmocka_unit_test(test_schedules),
                                         cmocka_unit_test(test_waits),
-                                        cmocka_unit_test(test_loops) };
+                                        cmocka_unit_test(test_loops),
+                                        cmocka_unit_test(test_patterns),
+                                        cmocka_unit_test(test_long_match) };
     return test_run(argc, argv, tests, make_rows, NULL);
 }

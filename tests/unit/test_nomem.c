@@ -262,7 +262,9 @@ static void a_lazy_grammar(world *w)
 static const char *const banned[] = { "{\"b", "the", "n" };
 static const samp_token listed[] = { '{', 'a', 'b', EOG };
 static const samp_sequence some_sequences[] = { { listed, 2, -1.0f }, { listed + 1, 1, 2.0f } };
-static const samp_watermark some_mark = { .kind = SAMP_WATERMARK_GUMBEL_DUAL, .key = 1, .context_width = 2, .history = 9 };
+static const samp_watermark some_mark = {
+    .kind = SAMP_WATERMARK_GUMBEL_DUAL, .key = 1, .context_width = 2, .history = 9
+};
 static const uint64_t some_keys[] = { 1, 2 };
 static samp_watermark_result some_result, some_results[2];
 static samp_watermark_span some_span;
@@ -885,6 +887,8 @@ typedef enum promise {
     X(samp_init_banned_sequences, nothing, MAKES, \
       made(w, samp_init_banned_sequences(some_sequences, 2, SAMP_BAN_REWIND))) \
     X(samp_init_banned_strings, nothing, MAKES, made(w, samp_init_banned_strings(&small_vocabulary, banned, 3, 0))) \
+    X(samp_init_banned_pattern, nothing, MAKES, \
+      made(w, samp_init_banned_pattern(&small_vocabulary, "th+e|n", 0, NULL))) \
     X(samp_init_suppressed_tokens, nothing, MAKES, made(w, samp_init_suppressed_tokens(listed, 4))) \
     X(samp_init_begin_suppressed_tokens, nothing, MAKES, made(w, samp_init_begin_suppressed_tokens(listed, 4, 1))) \
     X(samp_init_min_tokens, nothing, MAKES, made(w, samp_init_min_tokens(listed + 3, 1, 2, 0))) \

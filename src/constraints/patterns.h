@@ -1,0 +1,202 @@
+/* ---- constraints: banned patterns ----
+   samp_init_banned_pattern: a regular expression becomes a table, by the derivatives of the grammar (grammar/regex.h,
+   grammar/derivatives.h). A state of the table is what is left of "any bytes, then the pattern" behind some bytes; one
+   that matches the empty text has the pattern behind it. The states are the nodes of the sampler, and lists of tokens
+   hang on them as on an automaton's: state 0 has those that contain the pattern by themselves, the others those beside
+   these that complete it there (constraints/making.h has the rest). All is made by the constructor. */
+
+#define SAMPI_PATTERN_STATES 4096
+#define SAMPI_PATTERN_STEPS  (1 << 24)
+#define SAMPI_PATTERN_BACK   1024 /* tokens that are looked through for the beginning of what must be taken back */
+
+/* A table being made. */
+typedef struct sampi_pattern_maker {
+    sampi_deriver d;
+    sampi_byte_classes bytes; /* all are told apart */
+    sampi_node *node;         /* [n] each state's */
+    uint16_t *next;           /* [n x 256] */
+    int32_t n;
+    bool any_case;
+} sampi_pattern_maker;
+
+/* The state of a node, which may be a new one. */
+static SAMPI_COLD uint16_t sampi_pattern_state(sampi_pattern_maker *m, sampi_node node)
+{
+    if (node < 0 || m->d.status) {
+        sampi_fault(&m->d, node < 0 ? node : SAMP_E_FULL);
+        return 0;
+    }
+    sampi_expr *e = sampi_at(&m->d.tree, node);
+    if (e->state) return (uint16_t)(e->state - 1);
+    if (m->n == SAMPI_PATTERN_STATES) {
+        sampi_fault(&m->d, SAMP_E_FULL);
+        return 0;
+    }
+    m->node[m->n] = node;
+    e->state = ++m->n;
+    return (uint16_t)(m->n - 1);
+}
+
+/* Behind a byte; where case counts for nothing, behind either letter. */
+static SAMPI_COLD sampi_node sampi_pattern_behind(sampi_pattern_maker *m, sampi_node node, int32_t byte)
+{
+    sampi_node behind = sampi_derive(&m->d, node, byte);
+    bool letter = byte >= 'a' && byte <= 'z';
+    if (!m->any_case || !letter || m->d.status) return behind;
+    sampi_node other = sampi_derive(&m->d, node, byte - ('a' - 'A'));
+    return m->d.status ? SAMPI_NEVER : sampi_tree_alt(&m->d.tree, behind, other);
+}
+
+/* Where all bytes lead from one state. */
+static SAMPI_COLD void sampi_pattern_row(sampi_pattern_maker *m, int32_t state)
+{
+    uint8_t first[256];
+    uint16_t *next = m->next + 256 * (size_t)state;
+    sampi_kinds_of(&m->d, m->node[state], first);
+    for (int32_t b = 0; b < 256 && !m->d.status; b++) {
+        const bool upper = m->any_case && b >= 'A' && b <= 'Z', lower = m->any_case && b >= 'a' && b <= 'z';
+        if (upper) continue;
+        next[b] = first[b] < b && !lower ? next[first[b]]
+                                         : sampi_pattern_state(m, sampi_pattern_behind(m, m->node[state], b));
+    }
+    for (int32_t b = 'A'; b <= 'Z' && m->any_case; b++) next[b] = next[sampi_fold((char)b, true)];
+}
+
+/* What a text is: read without marks, ^ as the beginning of the text. $ would be the end, of which there is none. */
+static SAMPI_COLD int sampi_pattern_read(sampi_tree *t, const char *text, samp_grammar_error *error,
+                                         sampi_node *plain, sampi_node *begun)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.tree = t;
+    r.chars = sampi_tree_class;
+    sampi_node all = sampi_regex_read(&r, text, strlen(text), error);
+    if (all < 0) return all;
+    sampi_node front = sampi_regex_unmark(t, all, SAMPI_UNMARK_BEGIN);
+    sampi_node end = sampi_regex_unmark(t, all, SAMPI_UNMARK_END);
+    sampi_node both = sampi_regex_unmark(t, front, SAMPI_UNMARK_END);
+    *plain = sampi_regex_unmark(t, all, SAMPI_UNMARK_NONE);
+    *begun = sampi_regex_unmark(t, front, SAMPI_UNMARK_NONE);
+    end = sampi_regex_unmark(t, sampi_tree_alt(t, end, both), SAMPI_UNMARK_NONE);
+    if (*plain < 0 || *begun < 0 || end < 0)
+        return sampi_read_node(&r, *plain < 0 ? *plain : *begun < 0 ? *begun : end);
+    if (end != SAMPI_NEVER)
+        return sampi_expected(&r, text, SAMP_E_UNSUPPORTED, "expected no $: a text has no end here");
+    if ((sampi_at(t, *plain)->known | sampi_at(t, *begun)->known) & SAMPI_KNOWN_EMPTY)
+        return sampi_expected(&r, text, SAMP_E_RANGE, "expected a pattern that does not match the empty text");
+    return SAMP_OK;
+}
+
+/* All states: 0: behind any bytes; *start: at the beginning of the text; *alone: the pattern must begin here. */
+static SAMPI_COLD int sampi_pattern_states(sampi_pattern_maker *m, const char *text, samp_grammar_error *error,
+                                           uint32_t *start, uint32_t *alone, int32_t *n_lists)
+{
+    sampi_tree *t = &m->d.tree;
+    sampi_node plain, begun;
+    int status = sampi_tree_init(t);
+    if (!status) status = sampi_pattern_read(t, text, error, &plain, &begun);
+    if (status) return status;
+    sampi_node any = sampi_tree_repeat(t, sampi_tree_byte(t, 0, 255), 0, -1);
+    sampi_node base = sampi_tree_seq(t, any, plain), first = sampi_tree_alt(t, base, begun);
+    if (base < 0 || first < 0) return base < 0 ? base : first;
+    (void)sampi_pattern_state(m, base);
+    *start = sampi_pattern_state(m, first);
+    for (int32_t i = 0; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    *n_lists = m->n;
+    *alone = sampi_pattern_state(m, plain);
+    for (int32_t i = *n_lists; i < m->n && !m->d.status; i++) sampi_pattern_row(m, i);
+    return m->d.status;
+}
+
+/* Bytes that all states lead from to the same place are one class. -> how many; class_of [256], byte_of [256] */
+static SAMPI_COLD uint32_t sampi_pattern_classes(const sampi_pattern_maker *m, uint8_t *class_of, uint8_t *byte_of)
+{
+    uint32_t n = 0;
+    for (int32_t b = 0; b < 256; b++) {
+        uint32_t c = 0;
+        for (; c < n; c++) {
+            int32_t i = 0;
+            while (i < m->n && m->next[256 * (size_t)i + byte_of[c]] == m->next[256 * (size_t)i + (size_t)b]) i++;
+            if (i == m->n) break;
+        }
+        if (c == n) byte_of[n++] = (uint8_t)b;
+        class_of[b] = (uint8_t)c;
+    }
+    return n;
+}
+
+/* The table into the kit: 64 words with the class of each byte, then the states' rows. */
+static SAMPI_COLD void sampi_pattern_table(sampi_kit *kit, const sampi_pattern_maker *m)
+{
+    uint8_t class_of[256] = { 0 }, byte_of[256] = { 0 };
+    const uint32_t n_classes = sampi_pattern_classes(m, class_of, byte_of);
+    kit->n_table = 64 + ((size_t)m->n * n_classes + 1) / 2;
+    kit->table = (uint32_t *)sampi_kit_alloc(kit, kit->n_table, sizeof *kit->table);
+    kit->knot = (sampi_knot *)sampi_kit_alloc(kit, (size_t)m->n, sizeof *kit->knot);
+    if (!kit->table || !kit->knot) return;
+    memcpy(kit->table, class_of, sizeof class_of);
+    uint16_t *to = (uint16_t *)(void *)(kit->table + 64);
+    for (int32_t i = 0; i < m->n; i++) {
+        for (uint32_t c = 0; c < n_classes; c++) *to++ = m->next[256 * (size_t)i + byte_of[c]];
+        kit->knot[i].mark = sampi_at(&m->d.tree, m->node[i])->known & SAMPI_KNOWN_EMPTY ? 1 : 0;
+        kit->knot[i].depth = m->node[i] == SAMPI_NEVER;
+    }
+    kit->n_knots = (uint32_t)m->n;
+    kit->t.u.limit.n_classes = n_classes;
+}
+
+/* The automaton of a pattern, or a status. */
+static SAMPI_COLD int sampi_kit_automaton(sampi_kit *kit, const char *pattern, samp_grammar_error *error)
+{
+    sampi_limit *r = &kit->t.u.limit;
+    sampi_pattern_maker m;
+    memset(&m, 0, sizeof m);
+    m.any_case = r->flags & SAMP_BAN_ANY_CASE;
+    m.node = (sampi_node *)sampi_kit_alloc(kit, SAMPI_PATTERN_STATES, sizeof *m.node);
+    m.next = (uint16_t *)sampi_kit_alloc(kit, (size_t)SAMPI_PATTERN_STATES * 256, sizeof *m.next);
+    m.d.held.most = SIZE_MAX;
+    m.d.budget = SAMPI_PATTERN_STEPS;
+    for (int32_t i = 0; i < 256; i++) m.bytes.class_of[i] = m.bytes.byte_of[i] = (uint8_t)i;
+    memset(m.bytes.firsts, 0xff, sizeof m.bytes.firsts);
+    m.bytes.n_classes = 256;
+    m.d.bytes = &m.bytes;
+    int32_t n_lists = 0;
+    int status = m.node && m.next ? sampi_pattern_states(&m, pattern, error, &r->start, &r->alone, &n_lists)
+                                  : (int)SAMP_E_NOMEM;
+    if (!status) sampi_pattern_table(kit, &m);
+    if (!status) kit->n_lists = (uint32_t)n_lists;
+    sampi_memo_free(&m.d);
+    sampi_vec_free(&m.d.work);
+    sampi_tree_free(&m.d.tree);
+    SAMP_FREE(m.node);
+    SAMP_FREE(m.next);
+    return status;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_pattern(const samp_vocab *vocab, const char *pattern,
+                                                           unsigned flags, samp_grammar_error *error)
+{
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-pattern");
+    sampi_limit *r = &kit.t.u.limit;
+    samp_grammar_error told;
+    memset(&told, 0, sizeof told);
+    r->flags = (int32_t)flags;
+    r->vocab = vocab;
+    r->has_table = true;
+    sampi_require(&kit.t, vocab && vocab->token_bytes, SAMP_E_NULL, "vocab");
+    sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
+    sampi_require(&kit.t, pattern != NULL, SAMP_E_NULL, "pattern");
+    sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
+    int status = kit.t.status ? SAMP_OK : sampi_kit_automaton(&kit, pattern, &told);
+    if (status == SAMP_E_NOMEM)
+        kit.no_memory = true;
+    else
+        sampi_require(&kit.t, !status, status, "pattern");
+    if (kit.t.status && !told.status) told.status = kit.t.status;
+    if (error) *error = told;
+    const bool rewinds = r->flags & SAMP_BAN_REWIND;
+    if (rewinds) r->ring.cap = SAMPI_PATTERN_BACK;
+    if (rewinds) r->room = r->ban_room = SAMPI_BANS;
+    if (!rewinds && !kit.t.status && !kit.no_memory) sampi_kit_lists(&kit);
+    return sampi_kit_make(&kit);
+}
