@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8654 samplers/greedy.h               20318 grammar/gbnf.h
-     272 api/config.h                     8695 samplers/choose.h               20610 grammar/regex.h
-     303 api/types.h                      8758 samplers/ratio.h                21007 grammar/derivatives.h
-     553 api/missing.h                    8825 samplers/draw.h                 21608 grammar/vocabulary.h
-     567 api/sample.h                     8910 samplers/dist.h                 22076 grammar/triggers.h
-     656 api/chains.h                     8940 samplers/gumbel.h               22401 grammar/matcher.h
-     908 api/samplers.h                   9007 watermark/function.h            22578 grammar/states.h
-    1170 api/gumbel.h                     9124 watermark/text.h                22733 grammar/items.h
-    1193 api/operator.h                   9313 watermark/draw.h                22859 grammar/masks.h
-    1243 api/kv.h                         9521 samplers/mirostat.h             23054 grammar/runs.h
-    1424 api/llama_cpp.h                  9769 samplers/adaptive_p.h           23227 grammar/entries.h
-    1466 api/text_error.h                 9923 samplers/custom.h               23598 grammar/accepting.h
-    1483 api/grammar.h                    9983 config/describe.h               23934 grammar/waiting.h
-    1678 api/shards.h                    10164 config/from_params.h            24060 grammar/history.h
-    1776 api/peers.h                     10229 config/orders.h                 24186 grammar/room.h
-    1851 api/drafts.h                    10460 config/numbers.h                24487 grammar/sampler.h
-    1950 api/constraints.h               10598 config/set.h                    24696 grammar/forced.h
-    2253 api/watermark.h                 10752 config/tell.h                   24864 grammar/hooks.h
-    2391 api/parts.h                     10883 config/settings.h               24988 schema/head.h
-    2433 base/switches.h                 10995 life/rollback.h                 25162 schema/errors.h
-    2687 base/random.h                   11251 life/chain.h                    25274 schema/collections.h
-    2710 base/mt19937.h                  11531 life/members.h                  25308 schema/references.h
-    2784 base/exact.h                    11646 life/update.h                   25580 schema/strings.h
-    2996 base/bits128.h                  11843 life/copy.h                     25642 schema/numbers.h
-    3075 base/elements.h                 12011 rows/row.h                      25844 schema/sets.h
-    3204 watermark/colours.h             12317 rows/reserve.h                  26042 schema/formats.h
-    3268 kernels/llama_cpp/contract.h    12387 rows/pieces.h                   26239 schema/scalars.h
-    3316 kernels/contract.h              12502 rows/thresholds.h               26538 schema/goals.h
-    3445 kernels/scalar.h                12608 rows/compact.h                  26759 schema/alternatives.h
-    3651 kernels/llama_cpp/scalar.h      12790 rows/sums.h                     27237 schema/objects.h
-    3672 kernels/sets.h                  12938 rows/changes.h                  27750 schema/arrays.h
-    3721 kernels/vectors.h               13019 rows/cuts.h                     28004 schema/whole.h
-    3839 kernels/avx512.h                13450 rows/typical.h                  28177 tags/head.h
-    3923 kernels/avx2.h                  13762 rows/tail_free.h                28300 tags/words.h
-    3985 kernels/sse2.h                  13835 rows/selecting.h                28408 tags/inside.h
-    4002 kernels/neon.h                  13966 rows/mirostat.h                 28549 tags/formats.h
-    4024 kernels/wasm.h                  14047 watermark/rows.h                28950 grammar/grammars.h
-    4040 kernels/generic.h               14160 rows/plan.h                     29013 peers/tables.h
-    4060 kernels/shared.h                14208 rows/logprobs.h                 29322 peers/values.h
-    4184 kernels/passes.h                14294 rows/step.h                     29748 peers/llama_server.h
-    4873 kernels/llama_cpp/passes.h      14311 rows/llama_cpp/sums.h           29817 peers/fields.h
-    4957 kernels/check.h                 14625 rows/llama_cpp/samplers.h       29979 peers/requests.h
-    4981 kernels/dispatch.h              15090 rows/llama_cpp/step.h           30104 shards/head.h
-    5187 core/array.h                    15120 run/apply.h                     30253 shards/bytes.h
-    5517 core/table.h                    15202 run/writing.h                   30351 shards/merging.h
-    5700 core/windows.h                  15326 run/arrays.h                    30641 shards/row.h
-    5792 constraints/record.h            15428 run/arrays_llama_cpp.h          30800 shards/answers.h
-    5850 watermark/record.h              15626 run/walk.h                      31357 shards/logprobs.h
-    5870 rows/work.h                     15730 run/finish.h                    31503 shards/told.h
-    5896 life/past.h                     15770 run/draw_llama_cpp.h            31657 shards/steps.h
-    5956 core/record.h                   15844 run/draw.h                      31867 shards/prefix.h
-    6074 core/fields.h                   15922 run/sample.h                    32417 shards/cuts.h
-    6161 core/owners.h                   16038 watermark/making.h              32629 shards/draws.h
-    6233 core/mt19937.h                  16267 watermark/tails.h               32785 shards/way.h
-    6290 core/no_mt19937.h               16367 watermark/detect.h              32899 shards/memory.h
-    6323 core/making.h                   16590 run/verify.h                    32983 shards/batch.h
-    6456 core/streams.h                  16694 run/batch.h                     33391 drafts/head.h
-    6494 life/state_fields.h             16846 life/state.h                    33451 drafts/block.h
-    6594 samplers/llama_cpp.h            17022 operator/weights.h              33641 drafts/tree.h
-    6682 samplers/logit_bias.h           17110 operator/search.h               33777 drafts/relaxed.h
-    6783 samplers/patch.h                17249 operator/run.h                  33860 constraints/automaton.h
-    6833 samplers/penalties.h            17418 kv/cells.h                      33958 constraints/making.h
-    6983 samplers/dry.h                  17455 kv/making.h                     34211 constraints/sampler.h
-    7440 samplers/cut.h                  17681 kv/slot.h                       34306 constraints/constructors.h
-    7463 samplers/top_n_sigma.h          17820 kv/sequences.h                  34671 constraints/patterns.h
-    7564 samplers/top_k.h                17955 kv/data.h                       34875 constraints/looking.h
-    7620 samplers/tail_free.h            18079 kv/update.h                     34942 constraints/thinking.h
-    7743 samplers/typical.h              18205 kv/state.h                      35193 constraints/schedule.h
-    7817 samplers/top_p.h                18417 llama_cpp/functions.h           35283 constraints/accepting.h
-    7859 samplers/min_p.h                18487 llama_cpp/object.h              35467 constraints/drawing.h
-    7900 samplers/by_sums.h              18541 llama_cpp/vocabulary.h          35654 constraints/told.h
-    8046 samplers/top_h.h                18618 text/reading.h                  35719 constraints/kind.h
-    8099 samplers/min_k.h                18728 text/strings.h                  35777 constraints/top_p_decay.h
-    8155 samplers/xtc.h                  18828 text/values.h                   35861 constraints/accessors.h
-    8237 samplers/infill.h               18983 text/documents.h                35969 core/kinds.h
-    8352 samplers/temperature.h          19059 grammar/head.h                  36017 base/restore.h
-    8515 samplers/smoothing.h            19094 grammar/tree.h                  36031 api/license.h
-    8597 samplers/softmax.h              19930 grammar/finishing.h
-    8629 samplers/drafted.h              20233 grammar/reading.h
+       2 api/opening.h                    8654 samplers/greedy.h               20319 grammar/gbnf.h
+     272 api/config.h                     8695 samplers/choose.h               20611 grammar/regex.h
+     303 api/types.h                      8758 samplers/ratio.h                21008 grammar/derivatives.h
+     553 api/missing.h                    8825 samplers/draw.h                 21609 grammar/vocabulary.h
+     567 api/sample.h                     8910 samplers/dist.h                 22077 grammar/triggers.h
+     656 api/chains.h                     8940 samplers/gumbel.h               22402 grammar/matcher.h
+     908 api/samplers.h                   9007 watermark/function.h            22579 grammar/states.h
+    1170 api/gumbel.h                     9124 watermark/text.h                22734 grammar/items.h
+    1193 api/operator.h                   9313 watermark/draw.h                22860 grammar/masks.h
+    1243 api/kv.h                         9522 samplers/mirostat.h             23055 grammar/runs.h
+    1424 api/llama_cpp.h                  9770 samplers/adaptive_p.h           23228 grammar/entries.h
+    1466 api/text_error.h                 9924 samplers/custom.h               23599 grammar/accepting.h
+    1483 api/grammar.h                    9984 config/describe.h               23935 grammar/waiting.h
+    1678 api/shards.h                    10165 config/from_params.h            24061 grammar/history.h
+    1776 api/peers.h                     10230 config/orders.h                 24187 grammar/room.h
+    1851 api/drafts.h                    10461 config/numbers.h                24488 grammar/sampler.h
+    1950 api/constraints.h               10599 config/set.h                    24697 grammar/forced.h
+    2253 api/watermark.h                 10753 config/tell.h                   24865 grammar/hooks.h
+    2391 api/parts.h                     10884 config/settings.h               24989 schema/head.h
+    2433 base/switches.h                 10996 life/rollback.h                 25163 schema/errors.h
+    2687 base/random.h                   11252 life/chain.h                    25275 schema/collections.h
+    2710 base/mt19937.h                  11532 life/members.h                  25309 schema/references.h
+    2784 base/exact.h                    11647 life/update.h                   25581 schema/strings.h
+    2996 base/bits128.h                  11844 life/copy.h                     25643 schema/numbers.h
+    3075 base/elements.h                 12012 rows/row.h                      25845 schema/sets.h
+    3204 watermark/colours.h             12318 rows/reserve.h                  26043 schema/formats.h
+    3268 kernels/llama_cpp/contract.h    12388 rows/pieces.h                   26240 schema/scalars.h
+    3316 kernels/contract.h              12503 rows/thresholds.h               26539 schema/goals.h
+    3445 kernels/scalar.h                12609 rows/compact.h                  26760 schema/alternatives.h
+    3651 kernels/llama_cpp/scalar.h      12791 rows/sums.h                     27238 schema/objects.h
+    3672 kernels/sets.h                  12939 rows/changes.h                  27751 schema/arrays.h
+    3721 kernels/vectors.h               13020 rows/cuts.h                     28005 schema/whole.h
+    3839 kernels/avx512.h                13451 rows/typical.h                  28178 tags/head.h
+    3923 kernels/avx2.h                  13763 rows/tail_free.h                28301 tags/words.h
+    3985 kernels/sse2.h                  13836 rows/selecting.h                28409 tags/inside.h
+    4002 kernels/neon.h                  13967 rows/mirostat.h                 28550 tags/formats.h
+    4024 kernels/wasm.h                  14048 watermark/rows.h                28951 grammar/grammars.h
+    4040 kernels/generic.h               14161 rows/plan.h                     29014 peers/tables.h
+    4060 kernels/shared.h                14209 rows/logprobs.h                 29323 peers/values.h
+    4184 kernels/passes.h                14295 rows/step.h                     29749 peers/llama_server.h
+    4873 kernels/llama_cpp/passes.h      14312 rows/llama_cpp/sums.h           29818 peers/fields.h
+    4957 kernels/check.h                 14626 rows/llama_cpp/samplers.h       29980 peers/requests.h
+    4981 kernels/dispatch.h              15091 rows/llama_cpp/step.h           30105 shards/head.h
+    5187 core/array.h                    15121 run/apply.h                     30254 shards/bytes.h
+    5517 core/table.h                    15203 run/writing.h                   30352 shards/merging.h
+    5700 core/windows.h                  15327 run/arrays.h                    30642 shards/row.h
+    5792 constraints/record.h            15429 run/arrays_llama_cpp.h          30801 shards/answers.h
+    5850 watermark/record.h              15627 run/walk.h                      31358 shards/logprobs.h
+    5870 rows/work.h                     15731 run/finish.h                    31504 shards/told.h
+    5896 life/past.h                     15771 run/draw_llama_cpp.h            31658 shards/steps.h
+    5956 core/record.h                   15845 run/draw.h                      31868 shards/prefix.h
+    6074 core/fields.h                   15923 run/sample.h                    32418 shards/cuts.h
+    6161 core/owners.h                   16039 watermark/making.h              32630 shards/draws.h
+    6233 core/mt19937.h                  16268 watermark/tails.h               32786 shards/way.h
+    6290 core/no_mt19937.h               16368 watermark/detect.h              32900 shards/memory.h
+    6323 core/making.h                   16591 run/verify.h                    32984 shards/batch.h
+    6456 core/streams.h                  16695 run/batch.h                     33392 drafts/head.h
+    6494 life/state_fields.h             16847 life/state.h                    33452 drafts/block.h
+    6594 samplers/llama_cpp.h            17023 operator/weights.h              33642 drafts/tree.h
+    6682 samplers/logit_bias.h           17111 operator/search.h               33778 drafts/relaxed.h
+    6783 samplers/patch.h                17250 operator/run.h                  33863 constraints/automaton.h
+    6833 samplers/penalties.h            17419 kv/cells.h                      33961 constraints/making.h
+    6983 samplers/dry.h                  17456 kv/making.h                     34214 constraints/sampler.h
+    7440 samplers/cut.h                  17682 kv/slot.h                       34309 constraints/constructors.h
+    7463 samplers/top_n_sigma.h          17821 kv/sequences.h                  34674 constraints/patterns.h
+    7564 samplers/top_k.h                17956 kv/data.h                       34878 constraints/looking.h
+    7620 samplers/tail_free.h            18080 kv/update.h                     34945 constraints/thinking.h
+    7743 samplers/typical.h              18206 kv/state.h                      35196 constraints/schedule.h
+    7817 samplers/top_p.h                18418 llama_cpp/functions.h           35286 constraints/accepting.h
+    7859 samplers/min_p.h                18488 llama_cpp/object.h              35470 constraints/drawing.h
+    7900 samplers/by_sums.h              18542 llama_cpp/vocabulary.h          35657 constraints/told.h
+    8046 samplers/top_h.h                18619 text/reading.h                  35722 constraints/kind.h
+    8099 samplers/min_k.h                18729 text/strings.h                  35780 constraints/top_p_decay.h
+    8155 samplers/xtc.h                  18829 text/values.h                   35864 constraints/accessors.h
+    8237 samplers/infill.h               18984 text/documents.h                35972 core/kinds.h
+    8352 samplers/temperature.h          19060 grammar/head.h                  36020 base/restore.h
+    8515 samplers/smoothing.h            19095 grammar/tree.h                  36034 api/license.h
+    8597 samplers/softmax.h              19931 grammar/finishing.h
+    8629 samplers/drafted.h              20234 grammar/reading.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2310,8 +2310,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Gumbel   the smallest -ln(u) / w of all tokens, w as dist's weight: the token with the largest l - ln(-ln u). Over
               all keys the probabilities are dist's. Of equal ones the larger logit wins, then the smaller id.
      Dual     key A or B, each the first 8 bytes of SHA-256("key_a" or "key_b", then the key's 8), all big-endian: B
-              with probability alpha. samp_verify, _block and _tree by their ratio tests: a token that replaces a
-              draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
+              with probability alpha. samp_verify, _block, _tree and _relaxed by their ratio tests: a token that
+              replaces a draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
               samp_init_watermark_draft.
      SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
               (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the
@@ -9412,7 +9412,8 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
                leaves = s->draft && s->draft->exact && !sampi_is_taken(s, cur);
     if (!is_marked || (s->draft && !leaves)) {
         sampi_draw(s, cur);
-        if (is_marked && !s->draft->draw && !s->draft->exact) sampi_mark_recover(s, cur);
+        const bool by_ratio = is_marked && !s->draft->exact && (!s->draft->draw || s->draft->takes);
+        if (by_ratio) sampi_mark_recover(s, cur); /* other tests look for what comes instead by sampi_mark_find */
         sampi_sums sums = sampi_sum(cur);
         sampi_set_p(cur, &sums);
         return SAMP_OK;
@@ -33845,7 +33846,9 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
             row.exact = method == SAMP_VERIFY_EXACT;
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
-        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        const float *x = logits + a * n_vocab;
+        out[a] = drafted ? samp_sample(sampler, x, n_vocab)
+                         : sampi_sample_behind(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
         if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
         if (!drafted || out[a] != row.token) break;

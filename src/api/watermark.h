@@ -57,8 +57,8 @@ SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const ch
      Gumbel   the smallest -ln(u) / w of all tokens, w as dist's weight: the token with the largest l - ln(-ln u). Over
               all keys the probabilities are dist's. Of equal ones the larger logit wins, then the smaller id.
      Dual     key A or B, each the first 8 bytes of SHA-256("key_a" or "key_b", then the key's 8), all big-endian: B
-              with probability alpha. samp_verify, _block and _tree by their ratio tests: a token that replaces a
-              draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
+              with probability alpha. samp_verify, _block, _tree and _relaxed by their ratio tests: a token that
+              replaces a draft's, and one behind all of it, are drawn with B. For the draft's own tokens:
               samp_init_watermark_draft.
      SBW      the token is green if (word & 0x7FFFFFFF) < (int)(gamma 0x7FFFFFFF), the word number id % 4 of Philox at
               (id / 4, 0, 0, 0) under a seed, as key. lefthash: the seed is key * (the context's sum). selfhash: the

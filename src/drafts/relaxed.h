@@ -68,7 +68,9 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
             row.exact = method == SAMP_VERIFY_EXACT;
         }
         sampi_set_draft(s, drafted && (lenient || method == SAMP_VERIFY_RATIO) ? &row : NULL);
-        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        const float *x = logits + a * n_vocab;
+        out[a] = drafted ? samp_sample(sampler, x, n_vocab)
+                         : sampi_sample_behind(s, x, n_vocab, method == SAMP_VERIFY_RATIO);
         if (out[a] >= 0 && out[a] == relaxed->begin) relaxed->inside = true;
         if (out[a] >= 0 && out[a] == relaxed->end) relaxed->inside = false;
         if (!drafted || out[a] != row.token) break;

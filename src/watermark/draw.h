@@ -99,7 +99,8 @@ static int sampi_mark_apply(sampi_sampler *s, samp_token_data_array *cur)
                leaves = s->draft && s->draft->exact && !sampi_is_taken(s, cur);
     if (!is_marked || (s->draft && !leaves)) {
         sampi_draw(s, cur);
-        if (is_marked && !s->draft->draw && !s->draft->exact) sampi_mark_recover(s, cur);
+        const bool by_ratio = is_marked && !s->draft->exact && (!s->draft->draw || s->draft->takes);
+        if (by_ratio) sampi_mark_recover(s, cur); /* other tests look for what comes instead by sampi_mark_find */
         sampi_sums sums = sampi_sum(cur);
         sampi_set_p(cur, &sums);
         return SAMP_OK;

@@ -881,7 +881,8 @@ static void test_drafts(void **state)
 {
     (void)state;
     enum { TOKENS = 1200, AHEAD = 3 };
-    for (int method = 0; method < 3; method++) {
+    for (int method = 0; method < 4; method++) {
+        samp_relaxed relaxed = { 2, 0.5f, -1, -1, true };
         samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL_DUAL, 2026), one = mark;
         samp_sampler *target = samp_init_watermark(&mark), *draft = samp_init_watermark_draft(&mark);
         static samp_token text[TOKENS + AHEAD + 1];
@@ -909,7 +910,8 @@ static void test_drafts(void **state)
             d.probs = probs;
             int32_t a = method == 0   ? samp_verify(target, rows, N, &d, SAMP_VERIFY_RATIO, out)
                         : method == 1 ? samp_verify_block(target, rows, N, &d, out)
-                                      : samp_verify_tree(target, rows, N, &d, parent, SAMP_VERIFY_RATIO, out, NULL);
+                        : method == 2 ? samp_verify_tree(target, rows, N, &d, parent, SAMP_VERIFY_RATIO, out, NULL)
+                                      : samp_verify_relaxed(target, rows, N, &d, SAMP_VERIFY_RATIO, &relaxed, out);
             assert_true(a >= 0 && a <= AHEAD);
             assert_ok(samp_rollback(draft, AHEAD - a));
             assert_ok(samp_accept(draft, out[a]));
