@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8654 samplers/greedy.h               20319 grammar/gbnf.h
-     272 api/config.h                     8695 samplers/choose.h               20611 grammar/regex.h
-     303 api/types.h                      8758 samplers/ratio.h                21008 grammar/derivatives.h
-     553 api/missing.h                    8825 samplers/draw.h                 21609 grammar/vocabulary.h
-     567 api/sample.h                     8910 samplers/dist.h                 22077 grammar/triggers.h
-     656 api/chains.h                     8940 samplers/gumbel.h               22402 grammar/matcher.h
-     908 api/samplers.h                   9007 watermark/function.h            22579 grammar/states.h
-    1170 api/gumbel.h                     9124 watermark/text.h                22734 grammar/items.h
-    1193 api/operator.h                   9313 watermark/draw.h                22860 grammar/masks.h
-    1243 api/kv.h                         9522 samplers/mirostat.h             23055 grammar/runs.h
-    1424 api/llama_cpp.h                  9770 samplers/adaptive_p.h           23228 grammar/entries.h
-    1466 api/text_error.h                 9924 samplers/custom.h               23599 grammar/accepting.h
-    1483 api/grammar.h                    9984 config/describe.h               23935 grammar/waiting.h
-    1678 api/shards.h                    10165 config/from_params.h            24061 grammar/history.h
-    1776 api/peers.h                     10230 config/orders.h                 24187 grammar/room.h
-    1851 api/drafts.h                    10461 config/numbers.h                24488 grammar/sampler.h
-    1950 api/constraints.h               10599 config/set.h                    24697 grammar/forced.h
-    2253 api/watermark.h                 10753 config/tell.h                   24865 grammar/hooks.h
-    2391 api/parts.h                     10884 config/settings.h               24989 schema/head.h
-    2433 base/switches.h                 10996 life/rollback.h                 25163 schema/errors.h
-    2687 base/random.h                   11252 life/chain.h                    25275 schema/collections.h
-    2710 base/mt19937.h                  11532 life/members.h                  25309 schema/references.h
-    2784 base/exact.h                    11647 life/update.h                   25581 schema/strings.h
-    2996 base/bits128.h                  11844 life/copy.h                     25643 schema/numbers.h
-    3075 base/elements.h                 12012 rows/row.h                      25845 schema/sets.h
-    3204 watermark/colours.h             12318 rows/reserve.h                  26043 schema/formats.h
-    3268 kernels/llama_cpp/contract.h    12388 rows/pieces.h                   26240 schema/scalars.h
-    3316 kernels/contract.h              12503 rows/thresholds.h               26539 schema/goals.h
-    3445 kernels/scalar.h                12609 rows/compact.h                  26760 schema/alternatives.h
-    3651 kernels/llama_cpp/scalar.h      12791 rows/sums.h                     27238 schema/objects.h
-    3672 kernels/sets.h                  12939 rows/changes.h                  27751 schema/arrays.h
-    3721 kernels/vectors.h               13020 rows/cuts.h                     28005 schema/whole.h
-    3839 kernels/avx512.h                13451 rows/typical.h                  28178 tags/head.h
-    3923 kernels/avx2.h                  13763 rows/tail_free.h                28301 tags/words.h
-    3985 kernels/sse2.h                  13836 rows/selecting.h                28409 tags/inside.h
-    4002 kernels/neon.h                  13967 rows/mirostat.h                 28550 tags/formats.h
-    4024 kernels/wasm.h                  14048 watermark/rows.h                28951 grammar/grammars.h
-    4040 kernels/generic.h               14161 rows/plan.h                     29014 peers/tables.h
-    4060 kernels/shared.h                14209 rows/logprobs.h                 29323 peers/values.h
-    4184 kernels/passes.h                14295 rows/step.h                     29749 peers/llama_server.h
-    4873 kernels/llama_cpp/passes.h      14312 rows/llama_cpp/sums.h           29818 peers/fields.h
-    4957 kernels/check.h                 14626 rows/llama_cpp/samplers.h       29980 peers/requests.h
-    4981 kernels/dispatch.h              15091 rows/llama_cpp/step.h           30105 shards/head.h
-    5187 core/array.h                    15121 run/apply.h                     30254 shards/bytes.h
-    5517 core/table.h                    15203 run/writing.h                   30352 shards/merging.h
-    5700 core/windows.h                  15327 run/arrays.h                    30642 shards/row.h
-    5792 constraints/record.h            15429 run/arrays_llama_cpp.h          30801 shards/answers.h
-    5850 watermark/record.h              15627 run/walk.h                      31358 shards/logprobs.h
-    5870 rows/work.h                     15731 run/finish.h                    31504 shards/told.h
-    5896 life/past.h                     15771 run/draw_llama_cpp.h            31658 shards/steps.h
-    5956 core/record.h                   15845 run/draw.h                      31868 shards/prefix.h
-    6074 core/fields.h                   15923 run/sample.h                    32418 shards/cuts.h
-    6161 core/owners.h                   16039 watermark/making.h              32630 shards/draws.h
-    6233 core/mt19937.h                  16268 watermark/tails.h               32786 shards/way.h
-    6290 core/no_mt19937.h               16368 watermark/detect.h              32900 shards/memory.h
-    6323 core/making.h                   16591 run/verify.h                    32984 shards/batch.h
-    6456 core/streams.h                  16695 run/batch.h                     33392 drafts/head.h
-    6494 life/state_fields.h             16847 life/state.h                    33452 drafts/block.h
-    6594 samplers/llama_cpp.h            17023 operator/weights.h              33642 drafts/tree.h
-    6682 samplers/logit_bias.h           17111 operator/search.h               33778 drafts/relaxed.h
-    6783 samplers/patch.h                17250 operator/run.h                  33863 constraints/automaton.h
-    6833 samplers/penalties.h            17419 kv/cells.h                      33961 constraints/making.h
-    6983 samplers/dry.h                  17456 kv/making.h                     34214 constraints/sampler.h
-    7440 samplers/cut.h                  17682 kv/slot.h                       34309 constraints/constructors.h
-    7463 samplers/top_n_sigma.h          17821 kv/sequences.h                  34674 constraints/patterns.h
-    7564 samplers/top_k.h                17956 kv/data.h                       34878 constraints/looking.h
-    7620 samplers/tail_free.h            18080 kv/update.h                     34945 constraints/thinking.h
-    7743 samplers/typical.h              18206 kv/state.h                      35196 constraints/schedule.h
-    7817 samplers/top_p.h                18418 llama_cpp/functions.h           35286 constraints/accepting.h
-    7859 samplers/min_p.h                18488 llama_cpp/object.h              35470 constraints/drawing.h
-    7900 samplers/by_sums.h              18542 llama_cpp/vocabulary.h          35657 constraints/told.h
-    8046 samplers/top_h.h                18619 text/reading.h                  35722 constraints/kind.h
-    8099 samplers/min_k.h                18729 text/strings.h                  35780 constraints/top_p_decay.h
-    8155 samplers/xtc.h                  18829 text/values.h                   35864 constraints/accessors.h
-    8237 samplers/infill.h               18984 text/documents.h                35972 core/kinds.h
-    8352 samplers/temperature.h          19060 grammar/head.h                  36020 base/restore.h
-    8515 samplers/smoothing.h            19095 grammar/tree.h                  36034 api/license.h
-    8597 samplers/softmax.h              19931 grammar/finishing.h
-    8629 samplers/drafted.h              20234 grammar/reading.h
+       2 api/opening.h                    8655 samplers/greedy.h               20321 grammar/gbnf.h
+     272 api/config.h                     8696 samplers/choose.h               20613 grammar/regex.h
+     303 api/types.h                      8759 samplers/ratio.h                21010 grammar/derivatives.h
+     553 api/missing.h                    8826 samplers/draw.h                 21611 grammar/vocabulary.h
+     567 api/sample.h                     8911 samplers/dist.h                 22079 grammar/triggers.h
+     656 api/chains.h                     8941 samplers/gumbel.h               22404 grammar/matcher.h
+     908 api/samplers.h                   9008 watermark/function.h            22581 grammar/states.h
+    1170 api/gumbel.h                     9125 watermark/text.h                22736 grammar/items.h
+    1193 api/operator.h                   9314 watermark/draw.h                22862 grammar/masks.h
+    1243 api/kv.h                         9523 samplers/mirostat.h             23057 grammar/runs.h
+    1424 api/llama_cpp.h                  9771 samplers/adaptive_p.h           23230 grammar/entries.h
+    1466 api/text_error.h                 9925 samplers/custom.h               23601 grammar/accepting.h
+    1483 api/grammar.h                    9985 config/describe.h               23937 grammar/waiting.h
+    1678 api/shards.h                    10166 config/from_params.h            24063 grammar/history.h
+    1776 api/peers.h                     10231 config/orders.h                 24189 grammar/room.h
+    1851 api/drafts.h                    10462 config/numbers.h                24490 grammar/sampler.h
+    1950 api/constraints.h               10600 config/set.h                    24699 grammar/forced.h
+    2253 api/watermark.h                 10754 config/tell.h                   24867 grammar/hooks.h
+    2392 api/parts.h                     10885 config/settings.h               24991 schema/head.h
+    2434 base/switches.h                 10997 life/rollback.h                 25165 schema/errors.h
+    2688 base/random.h                   11253 life/chain.h                    25277 schema/collections.h
+    2711 base/mt19937.h                  11533 life/members.h                  25311 schema/references.h
+    2785 base/exact.h                    11648 life/update.h                   25583 schema/strings.h
+    2997 base/bits128.h                  11845 life/copy.h                     25645 schema/numbers.h
+    3076 base/elements.h                 12013 rows/row.h                      25847 schema/sets.h
+    3205 watermark/colours.h             12319 rows/reserve.h                  26045 schema/formats.h
+    3269 kernels/llama_cpp/contract.h    12389 rows/pieces.h                   26242 schema/scalars.h
+    3317 kernels/contract.h              12504 rows/thresholds.h               26541 schema/goals.h
+    3446 kernels/scalar.h                12610 rows/compact.h                  26762 schema/alternatives.h
+    3652 kernels/llama_cpp/scalar.h      12792 rows/sums.h                     27240 schema/objects.h
+    3673 kernels/sets.h                  12940 rows/changes.h                  27753 schema/arrays.h
+    3722 kernels/vectors.h               13021 rows/cuts.h                     28007 schema/whole.h
+    3840 kernels/avx512.h                13452 rows/typical.h                  28180 tags/head.h
+    3924 kernels/avx2.h                  13764 rows/tail_free.h                28303 tags/words.h
+    3986 kernels/sse2.h                  13837 rows/selecting.h                28411 tags/inside.h
+    4003 kernels/neon.h                  13968 rows/mirostat.h                 28552 tags/formats.h
+    4025 kernels/wasm.h                  14049 watermark/rows.h                28953 grammar/grammars.h
+    4041 kernels/generic.h               14162 rows/plan.h                     29016 peers/tables.h
+    4061 kernels/shared.h                14210 rows/logprobs.h                 29325 peers/values.h
+    4185 kernels/passes.h                14296 rows/step.h                     29751 peers/llama_server.h
+    4874 kernels/llama_cpp/passes.h      14313 rows/llama_cpp/sums.h           29820 peers/fields.h
+    4958 kernels/check.h                 14627 rows/llama_cpp/samplers.h       29982 peers/requests.h
+    4982 kernels/dispatch.h              15092 rows/llama_cpp/step.h           30107 shards/head.h
+    5188 core/array.h                    15122 run/apply.h                     30256 shards/bytes.h
+    5518 core/table.h                    15204 run/writing.h                   30354 shards/merging.h
+    5701 core/windows.h                  15328 run/arrays.h                    30644 shards/row.h
+    5793 constraints/record.h            15430 run/arrays_llama_cpp.h          30803 shards/answers.h
+    5851 watermark/record.h              15628 run/walk.h                      31360 shards/logprobs.h
+    5871 rows/work.h                     15732 run/finish.h                    31506 shards/told.h
+    5897 life/past.h                     15772 run/draw_llama_cpp.h            31660 shards/steps.h
+    5957 core/record.h                   15846 run/draw.h                      31870 shards/prefix.h
+    6075 core/fields.h                   15924 run/sample.h                    32420 shards/cuts.h
+    6162 core/owners.h                   16040 watermark/making.h              32632 shards/draws.h
+    6234 core/mt19937.h                  16269 watermark/tails.h               32788 shards/way.h
+    6291 core/no_mt19937.h               16369 watermark/detect.h              32902 shards/memory.h
+    6324 core/making.h                   16593 run/verify.h                    32986 shards/batch.h
+    6457 core/streams.h                  16697 run/batch.h                     33394 drafts/head.h
+    6495 life/state_fields.h             16849 life/state.h                    33454 drafts/block.h
+    6595 samplers/llama_cpp.h            17025 operator/weights.h              33644 drafts/tree.h
+    6683 samplers/logit_bias.h           17113 operator/search.h               33780 drafts/relaxed.h
+    6784 samplers/patch.h                17252 operator/run.h                  33865 constraints/automaton.h
+    6834 samplers/penalties.h            17421 kv/cells.h                      33963 constraints/making.h
+    6984 samplers/dry.h                  17458 kv/making.h                     34216 constraints/sampler.h
+    7441 samplers/cut.h                  17684 kv/slot.h                       34311 constraints/constructors.h
+    7464 samplers/top_n_sigma.h          17823 kv/sequences.h                  34676 constraints/patterns.h
+    7565 samplers/top_k.h                17958 kv/data.h                       34880 constraints/looking.h
+    7621 samplers/tail_free.h            18082 kv/update.h                     34947 constraints/thinking.h
+    7744 samplers/typical.h              18208 kv/state.h                      35198 constraints/schedule.h
+    7818 samplers/top_p.h                18420 llama_cpp/functions.h           35288 constraints/accepting.h
+    7860 samplers/min_p.h                18490 llama_cpp/object.h              35472 constraints/drawing.h
+    7901 samplers/by_sums.h              18544 llama_cpp/vocabulary.h          35659 constraints/told.h
+    8047 samplers/top_h.h                18621 text/reading.h                  35724 constraints/kind.h
+    8100 samplers/min_k.h                18731 text/strings.h                  35782 constraints/top_p_decay.h
+    8156 samplers/xtc.h                  18831 text/values.h                   35866 constraints/accessors.h
+    8238 samplers/infill.h               18986 text/documents.h                35974 core/kinds.h
+    8353 samplers/temperature.h          19062 grammar/head.h                  36022 base/restore.h
+    8516 samplers/smoothing.h            19097 grammar/tree.h                  36036 api/license.h
+    8598 samplers/softmax.h              19933 grammar/finishing.h
+    8630 samplers/drafted.h              20236 grammar/reading.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -2301,7 +2301,8 @@ SAMP_API samp_watermark samp_default_watermark(samp_watermark_kind kind);
 
 /* samp_watermark_set -- one member by name and text, as samp_settings_set: "kind" (gumbel, gumbel_dual, sbw_selfhash,
      sbw_lefthash, synthid; the other members stay), "key" and "seed" (decimal, 0 .. 2^64 - 1), "context_width", "scope"
-     (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma", "delta".
+     (once_in_text, once_in_all, always), "history", "alpha", "depth", "gamma" (both with at
+     most 15 digits), "delta".
      Returns  SAMP_E_NULL, SAMP_E_NAME, SAMP_E_FORMAT: no number, SAMP_E_RANGE: one that its type has not, or no such
               word; then nothing has changed. Ranges are looked at by samp_init_watermark.   Threads  one a struct. */
 SAMP_API int samp_watermark_set(samp_watermark *mark, const char *name, const char *value);
@@ -16486,6 +16487,7 @@ static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const sa
     sampi_words words;
     of.mark = mark;
     of.text = text;
+    if (n > SIZE_MAX / 64) return NULL; /* a size_t of 32 bits */
     for (of.n_slots = 16; of.n_slots < n + n / 2 + 1;) of.n_slots *= 2;
     const size_t tables = is_sbw ? 2 : 1, doubles = is_sbw ? 2 : 1;
     of.score = (double *)SAMP_MALLOC((n + 1) * doubles * 8 + of.n_slots * tables * 4);
@@ -16555,12 +16557,12 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
     }
     size_t *place = (size_t *)(void *)(best + window + 1), n_scored = 0;
     for (size_t i = 0; i <= window; i++) best[i] = -1.0;
-    /* A running sum of doubles would lose: whole multiples of 2^-30 are exact */
+    /* A running sum of doubles would lose. Whole multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
     int64_t sum = 0;
     for (size_t end = 0; end < n; end++) {
-        if (score[end] >= 0.0) sum += (int64_t)(score[end] * 1073741824.0), n_scored++;
+        if (score[end] >= 0.0) sum += (int64_t)(score[end] * 134217728.0), n_scored++;
         if (end >= window && score[end - window] >= 0.0)
-            sum -= (int64_t)(score[end - window] * 1073741824.0), n_scored--;
+            sum -= (int64_t)(score[end - window] * 134217728.0), n_scored--;
         if (end + 1 < window || (double)sum <= best[n_scored]) continue;
         best[n_scored] = (double)sum;
         place[n_scored] = end + 1 - window;

@@ -118,6 +118,7 @@ static SAMPI_COLD double *sampi_score_text(const sampi_watermark *mark, const sa
     sampi_words words;
     of.mark = mark;
     of.text = text;
+    if (n > SIZE_MAX / 64) return NULL; /* a size_t of 32 bits */
     for (of.n_slots = 16; of.n_slots < n + n / 2 + 1;) of.n_slots *= 2;
     const size_t tables = is_sbw ? 2 : 1, doubles = is_sbw ? 2 : 1;
     of.score = (double *)SAMP_MALLOC((n + 1) * doubles * 8 + of.n_slots * tables * 4);
@@ -187,12 +188,12 @@ SAMP_API SAMPI_COLD int samp_watermark_find(const samp_watermark *mark, const sa
     }
     size_t *place = (size_t *)(void *)(best + window + 1), n_scored = 0;
     for (size_t i = 0; i <= window; i++) best[i] = -1.0;
-    /* A running sum of doubles would lose: whole multiples of 2^-30 are exact */
+    /* A running sum of doubles would lose. Whole multiples of 2^-27 are exact: 2^30 scores of at most 32 fit */
     int64_t sum = 0;
     for (size_t end = 0; end < n; end++) {
-        if (score[end] >= 0.0) sum += (int64_t)(score[end] * 1073741824.0), n_scored++;
+        if (score[end] >= 0.0) sum += (int64_t)(score[end] * 134217728.0), n_scored++;
         if (end >= window && score[end - window] >= 0.0)
-            sum -= (int64_t)(score[end - window] * 1073741824.0), n_scored--;
+            sum -= (int64_t)(score[end - window] * 134217728.0), n_scored--;
         if (end + 1 < window || (double)sum <= best[n_scored]) continue;
         best[n_scored] = (double)sum;
         place[n_scored] = end + 1 - window;

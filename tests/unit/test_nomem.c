@@ -286,6 +286,18 @@ static void a_chain_with_constraints(world *w)
     for (int i = 0; i < 9; i++) assert_ok(samp_accept(w->s, "abathe{xx"[i]));
 }
 
+static void a_chain_with_marks(world *w)
+{
+    w->s = samp_chain_init();
+    samp_watermark green = some_mark;
+    green.kind = SAMP_WATERMARK_SBW_SELFHASH;
+    green.gamma = 0.5;
+    green.delta = 1.0f;
+    assert_ok(samp_chain_add(w->s, samp_init_watermark(&green)));
+    assert_ok(samp_chain_add(w->s, samp_init_watermark(&some_mark)));
+    for (int i = 0; i < 9; i++) assert_ok(samp_accept(w->s, i));
+}
+
 static int a_schedule(world *w)
 {
     samp_sampler *one = samp_init_temp(0.5f);
@@ -789,6 +801,7 @@ typedef enum promise {
     X(samp_sample, a_chain_of_llama, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_sample, a_chain_with_grammar, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_sample, a_chain_with_constraints, FAILS, samp_sample(w->s, logits, N)) \
+    X(samp_sample, a_chain_with_marks, FAILS, samp_sample(w->s, logits, N)) \
     X(samp_draw, a_chain, FAILS, samp_draw(w->s, logits, N)) \
     X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N)) \
     X(samp_sample_batch, three_rows, GOES_ON, batch(w)) \
@@ -843,6 +856,7 @@ typedef enum promise {
     X(samp_clone, a_chain_of_llama, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_chain_with_grammar, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_chain_with_constraints, MAKES, made(w, samp_clone(w->s))) \
+    X(samp_clone, a_chain_with_marks, MAKES, made(w, samp_clone(w->s))) \
     X(samp_clone, a_lazy_grammar, MAKES, made(w, samp_clone(w->s))) \
     X(samp_init_custom, nothing, MAKES, made(w, make_custom())) \
     X(samp_init_logit_bias, nothing, MAKES, made(w, make_logit_bias())) \
@@ -1181,6 +1195,11 @@ static void test_others_need_none(void **state)
     NONE(samp_loop_length, assert_num(samp_loop_length(w.s), SAMP_E_UNSUPPORTED));
     NONE(samp_schedule_holds, assert_num(samp_schedule_holds(w.s), SAMP_E_UNSUPPORTED));
     NONE(samp_rollback, assert_ok(samp_rollback(w.s, samp_rewind_length(w.s))));
+    samp_free(w.s);
+    a_chain_with_marks(&w);
+    assert_true(samp_sample(w.s, logits, N) >= 0);
+    for (int i = 0; i < 30; i++) NONE(samp_sample, assert_true(samp_sample(w.s, logits, N) >= 0));
+    NONE(samp_rollback, assert_ok(samp_rollback(w.s, 20)));
     samp_free(w.s);
     a_lazy_grammar(&w);
     NONE(samp_grammar_is_awaiting, assert_num(samp_grammar_is_awaiting(w.s), 1));
