@@ -195,6 +195,49 @@ static void test_long_rows(void **state)
     }
 }
 
+/* A token of hardly any weight wins where its u is next to 1: keys are looked for that give it such a one. It stands in a
+   tile of its own, at a logit where it just wins, or just does not; the fast path must not leave its tile out. */
+static void test_unlikely_winners(void **state)
+{
+    (void)state;
+    enum { LENGTH = 700, RIVAL = 641 };
+    static float row[LENGTH];
+    static samp_token_data data[LENGTH];
+    const uint32_t context[4] = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    isa_list isa = isa_all();
+    uint64_t key = 0;
+    int won = 0;
+    for (int round = 0; round < rounds(160); round++) {
+        sampi_words words;
+        uint32_t lack;
+        do { /* 2^24 - 1 less the upper 24 bits */
+            sampi_words_of(&words, ++key, context, 4);
+            lack = ~sampi_word(&words, RIVAL) >> 8;
+        } while (lack > 60);
+        const double e0 = -log(sampi_mark_uniform(sampi_word(&words, 3)));
+        const double e1 = -log(sampi_mark_uniform(sampi_word(&words, RIVAL)));
+        for (int side = -1; side <= 1; side += 2) {
+            for (int i = 0; i < LENGTH; i++) row[i] = -60.0f;
+            row[3] = 0.0f;
+            row[RIVAL] = (float)(log(e1 / e0) + 1e-4 * side);
+            samp_watermark mark = marked_with(SAMP_WATERMARK_GUMBEL, key);
+            samp_sampler *s = samp_init_watermark(&mark);
+            samp_token_data_array cur = test_array(data, row, LENGTH);
+            assert_ok(sampi_apply_steps((sampi_sampler *)s, &cur));
+            const samp_token want = cur.data[cur.selected].id;
+            if (row[RIVAL] < 0.0f) assert_num(want, side > 0 ? RIVAL : 3);
+            won += want == RIVAL;
+            for (int k = 0; k < isa.n; k++) {
+                isa_use(&isa, k);
+                assert_num(samp_draw(s, row, LENGTH), want);
+            }
+            samp_free(s);
+        }
+    }
+    samp_isa_force(NULL);
+    assert_true(won > 0);
+}
+
 /* -------------------------------------------------------------------------------------------- the text so far */
 
 /* By a plain search: has the context of the next token been there? */
@@ -988,6 +1031,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_tints),
         cmocka_unit_test(test_random_chains),
         cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_unlikely_winners),
         cmocka_unit_test(test_walks),
         cmocka_unit_test(test_back_to_the_prompt),
         cmocka_unit_test(test_failed_draws),
