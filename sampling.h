@@ -217,52 +217,52 @@
     3446 kernels/scalar.h                12610 rows/compact.h                  26762 schema/alternatives.h
     3652 kernels/llama_cpp/scalar.h      12792 rows/sums.h                     27240 schema/objects.h
     3673 kernels/sets.h                  12940 rows/changes.h                  27753 schema/arrays.h
-    3722 kernels/vectors.h               13021 rows/cuts.h                     28007 schema/whole.h
-    3840 kernels/avx512.h                13452 rows/typical.h                  28180 tags/head.h
-    3924 kernels/avx2.h                  13764 rows/tail_free.h                28303 tags/words.h
-    3986 kernels/sse2.h                  13837 rows/selecting.h                28411 tags/inside.h
-    4003 kernels/neon.h                  13968 rows/mirostat.h                 28552 tags/formats.h
-    4025 kernels/wasm.h                  14049 watermark/rows.h                28953 grammar/grammars.h
-    4041 kernels/generic.h               14162 rows/plan.h                     29016 peers/tables.h
-    4061 kernels/shared.h                14210 rows/logprobs.h                 29325 peers/values.h
-    4185 kernels/passes.h                14296 rows/step.h                     29751 peers/llama_server.h
-    4874 kernels/llama_cpp/passes.h      14313 rows/llama_cpp/sums.h           29820 peers/fields.h
-    4958 kernels/check.h                 14627 rows/llama_cpp/samplers.h       29982 peers/requests.h
-    4982 kernels/dispatch.h              15092 rows/llama_cpp/step.h           30107 shards/head.h
-    5188 core/array.h                    15122 run/apply.h                     30256 shards/bytes.h
-    5518 core/table.h                    15204 run/writing.h                   30354 shards/merging.h
-    5701 core/windows.h                  15328 run/arrays.h                    30644 shards/row.h
-    5793 constraints/record.h            15430 run/arrays_llama_cpp.h          30803 shards/answers.h
-    5851 watermark/record.h              15628 run/walk.h                      31360 shards/logprobs.h
-    5871 rows/work.h                     15732 run/finish.h                    31506 shards/told.h
-    5897 life/past.h                     15772 run/draw_llama_cpp.h            31660 shards/steps.h
-    5957 core/record.h                   15846 run/draw.h                      31870 shards/prefix.h
-    6075 core/fields.h                   15924 run/sample.h                    32420 shards/cuts.h
-    6162 core/owners.h                   16040 watermark/making.h              32632 shards/draws.h
-    6234 core/mt19937.h                  16269 watermark/tails.h               32788 shards/way.h
-    6291 core/no_mt19937.h               16369 watermark/detect.h              32902 shards/memory.h
-    6324 core/making.h                   16593 run/verify.h                    32986 shards/batch.h
-    6457 core/streams.h                  16697 run/batch.h                     33394 drafts/head.h
-    6495 life/state_fields.h             16849 life/state.h                    33454 drafts/block.h
-    6595 samplers/llama_cpp.h            17025 operator/weights.h              33644 drafts/tree.h
-    6683 samplers/logit_bias.h           17113 operator/search.h               33780 drafts/relaxed.h
-    6784 samplers/patch.h                17252 operator/run.h                  33865 constraints/automaton.h
-    6834 samplers/penalties.h            17421 kv/cells.h                      33963 constraints/making.h
-    6984 samplers/dry.h                  17458 kv/making.h                     34216 constraints/sampler.h
-    7441 samplers/cut.h                  17684 kv/slot.h                       34311 constraints/constructors.h
-    7464 samplers/top_n_sigma.h          17823 kv/sequences.h                  34676 constraints/patterns.h
-    7565 samplers/top_k.h                17958 kv/data.h                       34880 constraints/looking.h
-    7621 samplers/tail_free.h            18082 kv/update.h                     34947 constraints/thinking.h
-    7744 samplers/typical.h              18208 kv/state.h                      35198 constraints/schedule.h
-    7818 samplers/top_p.h                18420 llama_cpp/functions.h           35288 constraints/accepting.h
-    7860 samplers/min_p.h                18490 llama_cpp/object.h              35472 constraints/drawing.h
-    7901 samplers/by_sums.h              18544 llama_cpp/vocabulary.h          35659 constraints/told.h
-    8047 samplers/top_h.h                18621 text/reading.h                  35724 constraints/kind.h
-    8100 samplers/min_k.h                18731 text/strings.h                  35782 constraints/top_p_decay.h
-    8156 samplers/xtc.h                  18831 text/values.h                   35866 constraints/accessors.h
-    8238 samplers/infill.h               18986 text/documents.h                35974 core/kinds.h
-    8353 samplers/temperature.h          19062 grammar/head.h                  36022 base/restore.h
-    8516 samplers/smoothing.h            19097 grammar/tree.h                  36036 api/license.h
+    3722 kernels/vectors.h               13021 rows/cuts.h                     28071 schema/whole.h
+    3840 kernels/avx512.h                13452 rows/typical.h                  28244 tags/head.h
+    3924 kernels/avx2.h                  13764 rows/tail_free.h                28367 tags/words.h
+    3986 kernels/sse2.h                  13837 rows/selecting.h                28475 tags/inside.h
+    4003 kernels/neon.h                  13968 rows/mirostat.h                 28616 tags/formats.h
+    4025 kernels/wasm.h                  14049 watermark/rows.h                29017 grammar/grammars.h
+    4041 kernels/generic.h               14162 rows/plan.h                     29080 peers/tables.h
+    4061 kernels/shared.h                14210 rows/logprobs.h                 29389 peers/values.h
+    4185 kernels/passes.h                14296 rows/step.h                     29815 peers/llama_server.h
+    4874 kernels/llama_cpp/passes.h      14313 rows/llama_cpp/sums.h           29884 peers/fields.h
+    4958 kernels/check.h                 14627 rows/llama_cpp/samplers.h       30046 peers/requests.h
+    4982 kernels/dispatch.h              15092 rows/llama_cpp/step.h           30171 shards/head.h
+    5188 core/array.h                    15122 run/apply.h                     30320 shards/bytes.h
+    5518 core/table.h                    15204 run/writing.h                   30418 shards/merging.h
+    5701 core/windows.h                  15328 run/arrays.h                    30708 shards/row.h
+    5793 constraints/record.h            15430 run/arrays_llama_cpp.h          30867 shards/answers.h
+    5851 watermark/record.h              15628 run/walk.h                      31424 shards/logprobs.h
+    5871 rows/work.h                     15732 run/finish.h                    31570 shards/told.h
+    5897 life/past.h                     15772 run/draw_llama_cpp.h            31724 shards/steps.h
+    5957 core/record.h                   15846 run/draw.h                      31934 shards/prefix.h
+    6075 core/fields.h                   15924 run/sample.h                    32484 shards/cuts.h
+    6162 core/owners.h                   16040 watermark/making.h              32696 shards/draws.h
+    6234 core/mt19937.h                  16269 watermark/tails.h               32852 shards/way.h
+    6291 core/no_mt19937.h               16369 watermark/detect.h              32966 shards/memory.h
+    6324 core/making.h                   16593 run/verify.h                    33050 shards/batch.h
+    6457 core/streams.h                  16697 run/batch.h                     33458 drafts/head.h
+    6495 life/state_fields.h             16849 life/state.h                    33518 drafts/block.h
+    6595 samplers/llama_cpp.h            17025 operator/weights.h              33708 drafts/tree.h
+    6683 samplers/logit_bias.h           17113 operator/search.h               33844 drafts/relaxed.h
+    6784 samplers/patch.h                17252 operator/run.h                  33929 constraints/automaton.h
+    6834 samplers/penalties.h            17421 kv/cells.h                      34027 constraints/making.h
+    6984 samplers/dry.h                  17458 kv/making.h                     34280 constraints/sampler.h
+    7441 samplers/cut.h                  17684 kv/slot.h                       34375 constraints/constructors.h
+    7464 samplers/top_n_sigma.h          17823 kv/sequences.h                  34740 constraints/patterns.h
+    7565 samplers/top_k.h                17958 kv/data.h                       34944 constraints/looking.h
+    7621 samplers/tail_free.h            18082 kv/update.h                     35011 constraints/thinking.h
+    7744 samplers/typical.h              18208 kv/state.h                      35262 constraints/schedule.h
+    7818 samplers/top_p.h                18420 llama_cpp/functions.h           35352 constraints/accepting.h
+    7860 samplers/min_p.h                18490 llama_cpp/object.h              35536 constraints/drawing.h
+    7901 samplers/by_sums.h              18544 llama_cpp/vocabulary.h          35723 constraints/told.h
+    8047 samplers/top_h.h                18621 text/reading.h                  35788 constraints/kind.h
+    8100 samplers/min_k.h                18731 text/strings.h                  35846 constraints/top_p_decay.h
+    8156 samplers/xtc.h                  18831 text/values.h                   35930 constraints/accessors.h
+    8238 samplers/infill.h               18986 text/documents.h                36038 core/kinds.h
+    8353 samplers/temperature.h          19062 grammar/head.h                  36086 base/restore.h
+    8516 samplers/smoothing.h            19097 grammar/tree.h                  36100 api/license.h
     8598 samplers/softmax.h              19933 grammar/finishing.h
     8630 samplers/drafted.h              20236 grammar/reading.h
 */
@@ -27755,24 +27755,43 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
    One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
    holds (contains); uniqueItems, where the items are of a list. */
 
+/* So many items satisfy a literal. */
+enum { SAMPI_SOMES = 3 };
+typedef struct sampi_some {
+    sampi_literal literal;
+    int32_t least, most; /* most: INT32_MAX = no bound */
+} sampi_some;
+
 /* An array under construction. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
     int32_t last;     /* atoms from shapes->first to there */
     int32_t n_prefix; /* items with a goal of their own */
     int32_t least, most;
-    int32_t some_least, some_most; /* so many items satisfy `some` */
-    sampi_literal some;            /* -1: nothing */
-    int32_t unique;                /* the node of uniqueItems; -1: none */
+    int32_t unique; /* the node of uniqueItems; -1: none */
+    int32_t n_some;
+    sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
-static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal some, int32_t least,
+static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
-    if (a->some >= 0 && a->some != some) sampi_refuse(x, some >> 2, "more than one contains at once");
-    a->some = some;
-    if (least > a->some_least) a->some_least = least;
-    if (most < a->some_most) a->some_most = most;
+    int32_t i = 0;
+    if (least == 0 && most == INT32_MAX) return;
+    while (i < a->n_some && a->some[i].literal != literal) i++;
+    if (i == SAMPI_SOMES) {
+        sampi_refuse(x, literal >> 2, "more than three contains at once");
+        return;
+    }
+    sampi_some *some = &a->some[i];
+    if (i == a->n_some) {
+        a->n_some++;
+        some->literal = literal;
+        some->least = 0;
+        some->most = INT32_MAX;
+    }
+    if (least > some->least) some->least = least;
+    if (most < some->most) some->most = most;
 }
 
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
@@ -27797,12 +27816,16 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i (n_prefix: of all behind those), with one literal more if `also` is not -1; -1: there can be
-   none. */
-static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, sampi_literal also)
+/* The goal of item i (n_prefix: of all behind those); -1: there can be none. `which` (-1: whatever it is): it satisfies
+   those of a->some whose bit is set, and of the others none that is bounded. */
+static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
-    bool possible = also < 0 || sampi_goal_add(x, first, also);
+    bool possible = true;
+    for (int32_t k = 0; k < a->n_some && which >= 0 && possible; k++) {
+        const bool is = which >> k & 1;
+        if (is || a->some[k].most < INT32_MAX) possible = sampi_goal_add(x, first, a->some[k].literal ^ !is);
+    }
     for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
         sampi_atom atom = *sampi_atom_at(x, k);
         if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
@@ -27836,7 +27859,8 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (n > a->least) a->least = n;
         if (n < a->most) a->most = n;
     }
-    if (a->some_least > a->least) a->least = a->some_least;
+    for (int32_t i = 0; i < a->n_some; i++)
+        if (a->some[i].least > a->least) a->least = a->some[i].least;
     if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
         sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
     for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
@@ -27859,7 +27883,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     sampi_node node = SAMPI_NEVER;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t goal = a->n_prefix || a->some >= 0 ? -1 : sampi_array_goal(x, a, 0, -1);
+    int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
     if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
@@ -27885,54 +27909,93 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* Items of which any number of others may lie around those that satisfy `some`; commas before them. */
-static SAMPI_COLD sampi_node sampi_array_tail(sampi_schema *x, const sampi_array *a, int32_t found)
+/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`; without
+   a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not tell. */
+static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
-    sampi_tree *t = x->tree;
-    bool bounded = a->some_most < INT32_MAX;
-    int32_t with = sampi_array_goal(x, a, a->n_prefix, a->some);
-    int32_t without = sampi_array_goal(x, a, a->n_prefix, bounded ? a->some ^ 1 : -1);
-    int32_t least = found < a->some_least ? a->some_least - found : 0, most = bounded ? a->some_most - found : -1;
-    sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, x->comma, sampi_goal_node(x, with));
-    sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
-                                   : sampi_tree_seq(t, x->comma, sampi_goal_node(x, without));
-    sampi_node others = sampi_tree_repeat(t, other, 0, -1);
-    return sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, others, one), least, most), others);
+    for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
+        const bool bounded = a->some[k].most < INT32_MAX;
+        const int32_t n = bounded ? a->some[k].most : a->some[k].least, so_far = found / unit % (n + 1);
+        if ((which >> k & 1) && so_far == n) return bounded ? -1 : -2;
+        if (which >> k & 1) found += unit;
+        unit *= n + 1;
+    }
+    return found;
 }
 
-/* Items of which a number satisfies `some`: from the last one on, what may follow when i items are there, of which
-   `found` satisfied it. Without a bound on those, more than enough are as good as enough. */
-static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+/* Is each of a->some found often enough? */
+static bool sampi_array_enough(const sampi_array *a, int32_t found)
+{
+    for (int32_t k = 0; k < a->n_some; k++) {
+        const int32_t n = a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least;
+        if (found % (n + 1) < a->some[k].least) return false;
+        found /= n + 1;
+    }
+    return true;
+}
+
+/* Item i with the comma before it, by which of a->some it satisfies: items []. */
+static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
+{
+    const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
+    for (int32_t which = 0; which < 1 << a->n_some; which++) {
+        const int32_t goal = sampi_array_goal(x, a, i, which);
+        items[which] = goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(x->tree, before, sampi_goal_node(x, goal));
+    }
+}
+
+/* Any number of items, when `found` have been counted: some that change nothing, then one that counts, and so on.
+   behind []: the same of all larger counts. items []: by which they satisfy, with commas before them. */
+static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
+                                              const sampi_node *items, const sampi_node *behind)
 {
     sampi_tree *t = x->tree;
-    bool bounded = a->some_most < INT32_MAX;
-    int32_t n = bounded ? a->some_most : a->some_least, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    sampi_node others = SAMPI_NEVER, more = sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER;
+    for (int32_t which = 0; which < 1 << a->n_some; which++) {
+        const int32_t next = sampi_array_count(a, found, which);
+        if (next == found) others = sampi_tree_alt(t, others, items[which]);
+        if (next > found) more = sampi_tree_alt(t, more, sampi_tree_seq(t, items[which], behind[next]));
+    }
+    return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
+}
+
+/* Items of which a number satisfies each of a->some: from the last one on, what may follow when i items are there, of
+   which so many satisfied them. */
+static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+{
+    enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
+    sampi_tree *t = x->tree;
+    int64_t n = 1, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    sampi_node items[WAYS];
     if (a->most == 0) return SAMPI_EMPTY;
     if (a->most < INT32_MAX) last = a->most;
     if (last == 0) last = 1; /* the first one has no comma */
-    if ((int64_t)(last + 1) * (n + 1) > 4096)
-        return sampi_refuse(x, a->some >> 2, "contains with so many items"), SAMPI_NEVER;
-    int32_t first = x->stack.n;
-    for (int32_t found = 0; found <= n; found++)
-        sampi_push(x, &x->stack,
-                   a->most < INT32_MAX ? (found >= a->some_least ? SAMPI_EMPTY : SAMPI_NEVER)
-                                       : sampi_array_tail(x, a, found));
-    for (int32_t i = last; i-- > 0 && !x->status;) {
-        int32_t with = sampi_array_goal(x, a, i, a->some),
-                without = sampi_array_goal(x, a, i, bounded ? a->some ^ 1 : -1);
-        sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
-        sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, before, sampi_goal_node(x, with));
-        sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
-                                       : sampi_tree_seq(t, before, sampi_goal_node(x, without));
-        for (int32_t found = 0; found <= n && !x->status;
-             found++) { /* ascending: what is behind `found` is still of item i + 1 */
-            sampi_node *place = sampi_ints(&x->stack, first + found);
-            sampi_node more = found < n ? place[1] : bounded ? (sampi_node)SAMPI_NEVER : place[0];
-            sampi_node node = sampi_tree_alt(t, sampi_tree_seq(t, one, more), sampi_tree_seq(t, other, place[0]));
-            *place = i >= a->least && found >= a->some_least ? sampi_tree_alt(t, SAMPI_EMPTY, node) : node;
+    for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
+        n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
+    if ((last + 1) * n > MOST)
+        return sampi_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
+    const int32_t first = x->stack.n;
+    for (int32_t found = 0; found < n; found++)
+        sampi_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
+    if (a->most == INT32_MAX) sampi_array_ways(x, a, (int32_t)last, items);
+    for (int32_t found = (int32_t)n; found-- > 0 && a->most == INT32_MAX && !x->status;) {
+        sampi_node *place = sampi_ints(&x->stack, first);
+        place[found] = sampi_array_tail(x, a, found, items, place);
+    }
+    for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
+        sampi_array_ways(x, a, i, items);
+        for (int32_t found = 0; found < n && !x->status;
+             found++) { /* what is counted more is still behind item i + 1 */
+            sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
+            for (int32_t which = 0; which < 1 << a->n_some; which++) {
+                const int32_t next = sampi_array_count(a, found, which);
+                if (next >= 0) node = sampi_tree_alt(t, sampi_tree_seq(t, items[which], place[next]), node);
+            }
+            place[found] = i >= a->least && sampi_array_enough(a, found) ? sampi_tree_alt(t, SAMPI_EMPTY, node)
+                                                                         : node;
         }
     }
-    sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
     x->stack.n = first;
     return node;
 }
@@ -27966,19 +28029,20 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
 /* An array of the atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
-    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, 0, INT32_MAX, -1, -1 };
+    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
     sampi_array_collect(x, &a);
-    if (x->status || a.least > a.most || a.some_least > a.some_most) return;
+    bool possible = a.least <= a.most;
+    for (int32_t i = 0; i < a.n_some; i++) possible = possible && a.some[i].least <= a.some[i].most;
+    if (x->status || !possible) return;
     if (s->ask) {
         s->found = true;
         return;
     }
-    bool counts = a.some >= 0 && (a.some_least > 0 || a.some_most < INT32_MAX);
     sampi_node inside;
     if (a.unique >= 0 && a.most > 1)
         inside = sampi_array_unique(x, &a);
     else
-        inside = counts ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
+        inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 

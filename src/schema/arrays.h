@@ -2,24 +2,43 @@
    One shape of an array as a grammar: items with goals of their own, then the others; how many; of how many some schema
    holds (contains); uniqueItems, where the items are of a list. */
 
+/* So many items satisfy a literal. */
+enum { SAMPI_SOMES = 3 };
+typedef struct sampi_some {
+    sampi_literal literal;
+    int32_t least, most; /* most: INT32_MAX = no bound */
+} sampi_some;
+
 /* An array under construction. */
 typedef struct sampi_array {
     sampi_shapes *shapes;
     int32_t last;     /* atoms from shapes->first to there */
     int32_t n_prefix; /* items with a goal of their own */
     int32_t least, most;
-    int32_t some_least, some_most; /* so many items satisfy `some` */
-    sampi_literal some;            /* -1: nothing */
-    int32_t unique;                /* the node of uniqueItems; -1: none */
+    int32_t unique; /* the node of uniqueItems; -1: none */
+    int32_t n_some;
+    sampi_some some[SAMPI_SOMES];
 } sampi_array;
 
-static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal some, int32_t least,
+static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal literal, int32_t least,
                                         int32_t most)
 {
-    if (a->some >= 0 && a->some != some) sampi_refuse(x, some >> 2, "more than one contains at once");
-    a->some = some;
-    if (least > a->some_least) a->some_least = least;
-    if (most < a->some_most) a->some_most = most;
+    int32_t i = 0;
+    if (least == 0 && most == INT32_MAX) return;
+    while (i < a->n_some && a->some[i].literal != literal) i++;
+    if (i == SAMPI_SOMES) {
+        sampi_refuse(x, literal >> 2, "more than three contains at once");
+        return;
+    }
+    sampi_some *some = &a->some[i];
+    if (i == a->n_some) {
+        a->n_some++;
+        some->literal = literal;
+        some->least = 0;
+        some->most = INT32_MAX;
+    }
+    if (least > some->least) some->least = least;
+    if (most < some->most) some->most = most;
 }
 
 static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
@@ -44,12 +63,16 @@ static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_
         sampi_refuse(x, at, "not supported");
 }
 
-/* The goal of item i (n_prefix: of all behind those), with one literal more if `also` is not -1; -1: there can be
-   none. */
-static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, sampi_literal also)
+/* The goal of item i (n_prefix: of all behind those); -1: there can be none. `which` (-1: whatever it is): it satisfies
+   those of a->some whose bit is set, and of the others none that is bounded. */
+static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, int32_t which)
 {
     int32_t first = x->stack.n;
-    bool possible = also < 0 || sampi_goal_add(x, first, also);
+    bool possible = true;
+    for (int32_t k = 0; k < a->n_some && which >= 0 && possible; k++) {
+        const bool is = which >> k & 1;
+        if (is || a->some[k].most < INT32_MAX) possible = sampi_goal_add(x, first, a->some[k].literal ^ !is);
+    }
     for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
         sampi_atom atom = *sampi_atom_at(x, k);
         if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
@@ -83,7 +106,8 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (n > a->least) a->least = n;
         if (n < a->most) a->most = n;
     }
-    if (a->some_least > a->least) a->least = a->some_least;
+    for (int32_t i = 0; i < a->n_some; i++)
+        if (a->some[i].least > a->least) a->least = a->some[i].least;
     if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
         sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
     for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
@@ -106,7 +130,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     sampi_node node = SAMPI_NEVER;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    int32_t goal = a->n_prefix || a->some >= 0 ? -1 : sampi_array_goal(x, a, 0, -1);
+    int32_t goal = a->n_prefix || a->n_some ? -1 : sampi_array_goal(x, a, 0, -1);
     sampi_scalars s = sampi_scalars_of(0);
     if (goal >= 0) s = sampi_goal_scalars(x, goal);
     if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
@@ -132,54 +156,93 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* Items of which any number of others may lie around those that satisfy `some`; commas before them. */
-static SAMPI_COLD sampi_node sampi_array_tail(sampi_schema *x, const sampi_array *a, int32_t found)
+/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`; without
+   a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not tell. */
+static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
-    sampi_tree *t = x->tree;
-    bool bounded = a->some_most < INT32_MAX;
-    int32_t with = sampi_array_goal(x, a, a->n_prefix, a->some);
-    int32_t without = sampi_array_goal(x, a, a->n_prefix, bounded ? a->some ^ 1 : -1);
-    int32_t least = found < a->some_least ? a->some_least - found : 0, most = bounded ? a->some_most - found : -1;
-    sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, x->comma, sampi_goal_node(x, with));
-    sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
-                                   : sampi_tree_seq(t, x->comma, sampi_goal_node(x, without));
-    sampi_node others = sampi_tree_repeat(t, other, 0, -1);
-    return sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, others, one), least, most), others);
+    for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
+        const bool bounded = a->some[k].most < INT32_MAX;
+        const int32_t n = bounded ? a->some[k].most : a->some[k].least, so_far = found / unit % (n + 1);
+        if ((which >> k & 1) && so_far == n) return bounded ? -1 : -2;
+        if (which >> k & 1) found += unit;
+        unit *= n + 1;
+    }
+    return found;
 }
 
-/* Items of which a number satisfies `some`: from the last one on, what may follow when i items are there, of which
-   `found` satisfied it. Without a bound on those, more than enough are as good as enough. */
-static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+/* Is each of a->some found often enough? */
+static bool sampi_array_enough(const sampi_array *a, int32_t found)
+{
+    for (int32_t k = 0; k < a->n_some; k++) {
+        const int32_t n = a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least;
+        if (found % (n + 1) < a->some[k].least) return false;
+        found /= n + 1;
+    }
+    return true;
+}
+
+/* Item i with the comma before it, by which of a->some it satisfies: items []. */
+static SAMPI_COLD void sampi_array_ways(sampi_schema *x, const sampi_array *a, int32_t i, sampi_node *items)
+{
+    const sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
+    for (int32_t which = 0; which < 1 << a->n_some; which++) {
+        const int32_t goal = sampi_array_goal(x, a, i, which);
+        items[which] = goal < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(x->tree, before, sampi_goal_node(x, goal));
+    }
+}
+
+/* Any number of items, when `found` have been counted: some that change nothing, then one that counts, and so on.
+   behind []: the same of all larger counts. items []: by which they satisfy, with commas before them. */
+static SAMPI_COLD sampi_node sampi_array_tail(const sampi_schema *x, const sampi_array *a, int32_t found,
+                                              const sampi_node *items, const sampi_node *behind)
 {
     sampi_tree *t = x->tree;
-    bool bounded = a->some_most < INT32_MAX;
-    int32_t n = bounded ? a->some_most : a->some_least, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    sampi_node others = SAMPI_NEVER, more = sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER;
+    for (int32_t which = 0; which < 1 << a->n_some; which++) {
+        const int32_t next = sampi_array_count(a, found, which);
+        if (next == found) others = sampi_tree_alt(t, others, items[which]);
+        if (next > found) more = sampi_tree_alt(t, more, sampi_tree_seq(t, items[which], behind[next]));
+    }
+    return sampi_tree_seq(t, sampi_tree_repeat(t, others, 0, -1), more);
+}
+
+/* Items of which a number satisfies each of a->some: from the last one on, what may follow when i items are there, of
+   which so many satisfied them. */
+static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+{
+    enum { MOST = 4096, WAYS = 1 << SAMPI_SOMES };
+    sampi_tree *t = x->tree;
+    int64_t n = 1, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    sampi_node items[WAYS];
     if (a->most == 0) return SAMPI_EMPTY;
     if (a->most < INT32_MAX) last = a->most;
     if (last == 0) last = 1; /* the first one has no comma */
-    if ((int64_t)(last + 1) * (n + 1) > 4096)
-        return sampi_refuse(x, a->some >> 2, "contains with so many items"), SAMPI_NEVER;
-    int32_t first = x->stack.n;
-    for (int32_t found = 0; found <= n; found++)
-        sampi_push(x, &x->stack,
-                   a->most < INT32_MAX ? (found >= a->some_least ? SAMPI_EMPTY : SAMPI_NEVER)
-                                       : sampi_array_tail(x, a, found));
-    for (int32_t i = last; i-- > 0 && !x->status;) {
-        int32_t with = sampi_array_goal(x, a, i, a->some),
-                without = sampi_array_goal(x, a, i, bounded ? a->some ^ 1 : -1);
-        sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
-        sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, before, sampi_goal_node(x, with));
-        sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
-                                       : sampi_tree_seq(t, before, sampi_goal_node(x, without));
-        for (int32_t found = 0; found <= n && !x->status;
-             found++) { /* ascending: what is behind `found` is still of item i + 1 */
-            sampi_node *place = sampi_ints(&x->stack, first + found);
-            sampi_node more = found < n ? place[1] : bounded ? (sampi_node)SAMPI_NEVER : place[0];
-            sampi_node node = sampi_tree_alt(t, sampi_tree_seq(t, one, more), sampi_tree_seq(t, other, place[0]));
-            *place = i >= a->least && found >= a->some_least ? sampi_tree_alt(t, SAMPI_EMPTY, node) : node;
+    for (int32_t k = 0; k < a->n_some && n <= MOST; k++)
+        n *= 1 + (int64_t)(a->some[k].most < INT32_MAX ? a->some[k].most : a->some[k].least);
+    if ((last + 1) * n > MOST)
+        return sampi_refuse(x, a->some[0].literal >> 2, "contains with so many items"), SAMPI_NEVER;
+    const int32_t first = x->stack.n;
+    for (int32_t found = 0; found < n; found++)
+        sampi_push(x, &x->stack, sampi_array_enough(a, found) ? SAMPI_EMPTY : SAMPI_NEVER);
+    if (a->most == INT32_MAX) sampi_array_ways(x, a, (int32_t)last, items);
+    for (int32_t found = (int32_t)n; found-- > 0 && a->most == INT32_MAX && !x->status;) {
+        sampi_node *place = sampi_ints(&x->stack, first);
+        place[found] = sampi_array_tail(x, a, found, items, place);
+    }
+    for (int32_t i = (int32_t)last; i-- > 0 && !x->status;) {
+        sampi_array_ways(x, a, i, items);
+        for (int32_t found = 0; found < n && !x->status;
+             found++) { /* what is counted more is still behind item i + 1 */
+            sampi_node *place = sampi_ints(&x->stack, first), node = SAMPI_NEVER;
+            for (int32_t which = 0; which < 1 << a->n_some; which++) {
+                const int32_t next = sampi_array_count(a, found, which);
+                if (next >= 0) node = sampi_tree_alt(t, sampi_tree_seq(t, items[which], place[next]), node);
+            }
+            place[found] = i >= a->least && sampi_array_enough(a, found) ? sampi_tree_alt(t, SAMPI_EMPTY, node)
+                                                                         : node;
         }
     }
-    sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    const sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
     x->stack.n = first;
     return node;
 }
@@ -213,19 +276,20 @@ static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_arra
 /* An array of the atoms. */
 static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
 {
-    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, 0, INT32_MAX, -1, -1 };
+    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, -1, 0, { { 0, 0, 0 } } };
     sampi_array_collect(x, &a);
-    if (x->status || a.least > a.most || a.some_least > a.some_most) return;
+    bool possible = a.least <= a.most;
+    for (int32_t i = 0; i < a.n_some; i++) possible = possible && a.some[i].least <= a.some[i].most;
+    if (x->status || !possible) return;
     if (s->ask) {
         s->found = true;
         return;
     }
-    bool counts = a.some >= 0 && (a.some_least > 0 || a.some_most < INT32_MAX);
     sampi_node inside;
     if (a.unique >= 0 && a.most > 1)
         inside = sampi_array_unique(x, &a);
     else
-        inside = counts ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
+        inside = a.n_some ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
     s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
 }
 

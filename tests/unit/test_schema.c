@@ -472,6 +472,20 @@ static void test_keywords_of_arrays(void **state)
         { "{\"contains\":{\"const\":1},\"maxItems\":2,\"minItems\":2}", "[1,2]\n[2,1]\n[1,1]", "[1]\n[2,2]\n[1,2,3]",
           NULL },
         { "{\"contains\":{\"const\":1},\"minContains\":0}", "[]\n[2]", "", NULL },
+        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}}]}", "[1,2]\n[2,0,1]\n[1,1,2,2]",
+          "[]\n[1]\n[2,2]\n[3,1]", NULL },
+        { "{\"allOf\":[{\"contains\":{\"type\":\"integer\"}},{\"contains\":{\"minimum\":5}}],\"type\":\"array\"}",
+          "[7]\n[1,5.5]\n[5.5,\"a\",0]", "[]\n[1]\n[5.5]\n[\"a\"]", NULL },
+        { "{\"allOf\":[{\"contains\":{\"const\":1},\"maxContains\":1},{\"contains\":{\"const\":2},\"minContains\":2}]"
+          ","
+          "\"maxItems\":4}",
+          "[1,2,2]\n[2,2,1]\n[2,1,2,2]\n[2,1,2,3]", "[2,2]\n[1,2]\n[1,1,2,2]\n[1,2,2,3,2]", NULL },
+        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}},{\"contains\":{\"enum\":[1,3]}}],"
+          "\"minItems\":3}",
+          "[1,2,1]\n[1,3,2]\n[2,2,2,1]", "[1,2]\n[3,2,2]\n[1,3,3]", NULL },
+        { "{\"type\":\"array\",\"not\":{\"items\":{\"const\":1}},\"contains\":{\"const\":1}}", "[1,2]\n[0,1,1]",
+          "[]\n[1]\n[1,1]\n[2]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1000}", "[]\n[2,1,1,2]", "[1", NULL },
         { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}", "[]\n[2]\n[1,2]", "[1,2,1]", NULL },
         { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1,\"maxItems\":0}", "[]", "[1]\n[2]", NULL },
         { "{\"uniqueItems\":true,\"items\":{\"enum\":[\"a\",\"b\",1]}}", "[]\n[\"b\",\"a\"]\n[1,\"a\",\"b\"]",
@@ -1046,7 +1060,9 @@ static void test_refusals(void **state)
         { "{\"$ref\":\"#none\"}", SAMP_E_FORMAT, "/$ref:" },
         { "{\"anyOf\":[{},{\"$dynamicRef\":\"#a\"}]}", SAMP_E_UNSUPPORTED, "/anyOf/1/$dynamicRef:" },
         { "{\"unevaluatedProperties\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED, "/unevaluatedProperties:" },
-        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}}]}", SAMP_E_UNSUPPORTED, "/allOf/" },
+        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}},{\"contains\":{\"const\":3}},"
+          "{\"contains\":{\"const\":4}}]}",
+          SAMP_E_UNSUPPORTED, "/allOf/" },
         { "{\"$schema\":\"http://json-schema.org/draft-03/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
         { "{\"type\":\"any\"}", SAMP_E_FORMAT, "/type:" },
         { "{\"minLength\":-1}", SAMP_E_FORMAT, "/minLength:" },
