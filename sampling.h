@@ -119,7 +119,7 @@
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_GRAMMAR *          grammars: samp_grammar
        SAMPLING_CONSTRAINTS *      bans, forced tokens, budgets, loop breakers
-       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server and Ollama, as
+       SAMPLING_PEERS *            requests to OpenAI's servers, vLLM, transformers, llama-server, Ollama, Anthropic, as
                                    settings: samp_settings_from
        SAMPLING_DRAFTS *           samp_verify_block, samp_verify_tree, samp_verify_relaxed
        SAMPLING_GUMBEL *           samp_init_gumbel: draws by noise that belongs to tokens
@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8655 samplers/greedy.h               20321 grammar/gbnf.h
-     272 api/config.h                     8696 samplers/choose.h               20613 grammar/regex.h
-     303 api/types.h                      8759 samplers/ratio.h                21010 grammar/derivatives.h
-     553 api/missing.h                    8826 samplers/draw.h                 21611 grammar/vocabulary.h
-     567 api/sample.h                     8911 samplers/dist.h                 22079 grammar/triggers.h
-     656 api/chains.h                     8941 samplers/gumbel.h               22404 grammar/matcher.h
-     908 api/samplers.h                   9008 watermark/function.h            22581 grammar/states.h
-    1170 api/gumbel.h                     9125 watermark/text.h                22736 grammar/items.h
-    1193 api/operator.h                   9314 watermark/draw.h                22862 grammar/masks.h
-    1243 api/kv.h                         9523 samplers/mirostat.h             23057 grammar/runs.h
-    1424 api/llama_cpp.h                  9771 samplers/adaptive_p.h           23230 grammar/entries.h
-    1466 api/text_error.h                 9925 samplers/custom.h               23601 grammar/accepting.h
-    1483 api/grammar.h                    9985 config/describe.h               23937 grammar/waiting.h
-    1678 api/shards.h                    10166 config/from_params.h            24063 grammar/history.h
-    1776 api/peers.h                     10231 config/orders.h                 24189 grammar/room.h
-    1851 api/drafts.h                    10462 config/numbers.h                24490 grammar/sampler.h
-    1950 api/constraints.h               10600 config/set.h                    24699 grammar/forced.h
-    2253 api/watermark.h                 10754 config/tell.h                   24867 grammar/hooks.h
-    2392 api/parts.h                     10885 config/settings.h               24991 schema/head.h
-    2434 base/switches.h                 10997 life/rollback.h                 25165 schema/errors.h
-    2688 base/random.h                   11253 life/chain.h                    25277 schema/collections.h
-    2711 base/mt19937.h                  11533 life/members.h                  25311 schema/references.h
-    2785 base/exact.h                    11648 life/update.h                   25583 schema/strings.h
-    2997 base/bits128.h                  11845 life/copy.h                     25645 schema/numbers.h
-    3076 base/elements.h                 12013 rows/row.h                      25847 schema/sets.h
-    3205 watermark/colours.h             12319 rows/reserve.h                  26045 schema/formats.h
-    3269 kernels/llama_cpp/contract.h    12389 rows/pieces.h                   26242 schema/scalars.h
-    3317 kernels/contract.h              12504 rows/thresholds.h               26541 schema/goals.h
-    3446 kernels/scalar.h                12610 rows/compact.h                  26762 schema/alternatives.h
-    3652 kernels/llama_cpp/scalar.h      12792 rows/sums.h                     27240 schema/objects.h
-    3673 kernels/sets.h                  12940 rows/changes.h                  27753 schema/arrays.h
-    3722 kernels/vectors.h               13021 rows/cuts.h                     28071 schema/whole.h
-    3840 kernels/avx512.h                13452 rows/typical.h                  28244 tags/head.h
-    3924 kernels/avx2.h                  13764 rows/tail_free.h                28367 tags/words.h
-    3986 kernels/sse2.h                  13837 rows/selecting.h                28475 tags/inside.h
-    4003 kernels/neon.h                  13968 rows/mirostat.h                 28616 tags/formats.h
-    4025 kernels/wasm.h                  14049 watermark/rows.h                29017 grammar/grammars.h
-    4041 kernels/generic.h               14162 rows/plan.h                     29080 peers/tables.h
-    4061 kernels/shared.h                14210 rows/logprobs.h                 29389 peers/values.h
-    4185 kernels/passes.h                14296 rows/step.h                     29815 peers/llama_server.h
-    4874 kernels/llama_cpp/passes.h      14313 rows/llama_cpp/sums.h           29884 peers/fields.h
-    4958 kernels/check.h                 14627 rows/llama_cpp/samplers.h       30046 peers/requests.h
-    4982 kernels/dispatch.h              15092 rows/llama_cpp/step.h           30171 shards/head.h
-    5188 core/array.h                    15122 run/apply.h                     30320 shards/bytes.h
-    5518 core/table.h                    15204 run/writing.h                   30418 shards/merging.h
-    5701 core/windows.h                  15328 run/arrays.h                    30708 shards/row.h
-    5793 constraints/record.h            15430 run/arrays_llama_cpp.h          30867 shards/answers.h
-    5851 watermark/record.h              15628 run/walk.h                      31424 shards/logprobs.h
-    5871 rows/work.h                     15732 run/finish.h                    31570 shards/told.h
-    5897 life/past.h                     15772 run/draw_llama_cpp.h            31724 shards/steps.h
-    5957 core/record.h                   15846 run/draw.h                      31934 shards/prefix.h
-    6075 core/fields.h                   15924 run/sample.h                    32484 shards/cuts.h
-    6162 core/owners.h                   16040 watermark/making.h              32696 shards/draws.h
-    6234 core/mt19937.h                  16269 watermark/tails.h               32852 shards/way.h
-    6291 core/no_mt19937.h               16369 watermark/detect.h              32966 shards/memory.h
-    6324 core/making.h                   16593 run/verify.h                    33050 shards/batch.h
-    6457 core/streams.h                  16697 run/batch.h                     33458 drafts/head.h
-    6495 life/state_fields.h             16849 life/state.h                    33518 drafts/block.h
-    6595 samplers/llama_cpp.h            17025 operator/weights.h              33708 drafts/tree.h
-    6683 samplers/logit_bias.h           17113 operator/search.h               33844 drafts/relaxed.h
-    6784 samplers/patch.h                17252 operator/run.h                  33929 constraints/automaton.h
-    6834 samplers/penalties.h            17421 kv/cells.h                      34027 constraints/making.h
-    6984 samplers/dry.h                  17458 kv/making.h                     34280 constraints/sampler.h
-    7441 samplers/cut.h                  17684 kv/slot.h                       34375 constraints/constructors.h
-    7464 samplers/top_n_sigma.h          17823 kv/sequences.h                  34740 constraints/patterns.h
-    7565 samplers/top_k.h                17958 kv/data.h                       34944 constraints/looking.h
-    7621 samplers/tail_free.h            18082 kv/update.h                     35011 constraints/thinking.h
-    7744 samplers/typical.h              18208 kv/state.h                      35262 constraints/schedule.h
-    7818 samplers/top_p.h                18420 llama_cpp/functions.h           35352 constraints/accepting.h
-    7860 samplers/min_p.h                18490 llama_cpp/object.h              35536 constraints/drawing.h
-    7901 samplers/by_sums.h              18544 llama_cpp/vocabulary.h          35723 constraints/told.h
-    8047 samplers/top_h.h                18621 text/reading.h                  35788 constraints/kind.h
-    8100 samplers/min_k.h                18731 text/strings.h                  35846 constraints/top_p_decay.h
-    8156 samplers/xtc.h                  18831 text/values.h                   35930 constraints/accessors.h
-    8238 samplers/infill.h               18986 text/documents.h                36038 core/kinds.h
-    8353 samplers/temperature.h          19062 grammar/head.h                  36086 base/restore.h
-    8516 samplers/smoothing.h            19097 grammar/tree.h                  36100 api/license.h
-    8598 samplers/softmax.h              19933 grammar/finishing.h
-    8630 samplers/drafted.h              20236 grammar/reading.h
+       2 api/opening.h                    8658 samplers/greedy.h               20324 grammar/gbnf.h
+     272 api/config.h                     8699 samplers/choose.h               20616 grammar/regex.h
+     303 api/types.h                      8762 samplers/ratio.h                21013 grammar/derivatives.h
+     553 api/missing.h                    8829 samplers/draw.h                 21614 grammar/vocabulary.h
+     567 api/sample.h                     8914 samplers/dist.h                 22082 grammar/triggers.h
+     656 api/chains.h                     8944 samplers/gumbel.h               22407 grammar/matcher.h
+     908 api/samplers.h                   9011 watermark/function.h            22584 grammar/states.h
+    1170 api/gumbel.h                     9128 watermark/text.h                22739 grammar/items.h
+    1193 api/operator.h                   9317 watermark/draw.h                22865 grammar/masks.h
+    1243 api/kv.h                         9526 samplers/mirostat.h             23060 grammar/runs.h
+    1424 api/llama_cpp.h                  9774 samplers/adaptive_p.h           23233 grammar/entries.h
+    1466 api/text_error.h                 9928 samplers/custom.h               23604 grammar/accepting.h
+    1483 api/grammar.h                    9988 config/describe.h               23940 grammar/waiting.h
+    1678 api/shards.h                    10169 config/from_params.h            24066 grammar/history.h
+    1776 api/peers.h                     10234 config/orders.h                 24192 grammar/room.h
+    1854 api/drafts.h                    10465 config/numbers.h                24493 grammar/sampler.h
+    1953 api/constraints.h               10603 config/set.h                    24702 grammar/forced.h
+    2256 api/watermark.h                 10757 config/tell.h                   24870 grammar/hooks.h
+    2395 api/parts.h                     10888 config/settings.h               24994 schema/head.h
+    2437 base/switches.h                 11000 life/rollback.h                 25168 schema/errors.h
+    2691 base/random.h                   11256 life/chain.h                    25280 schema/collections.h
+    2714 base/mt19937.h                  11536 life/members.h                  25314 schema/references.h
+    2788 base/exact.h                    11651 life/update.h                   25586 schema/strings.h
+    3000 base/bits128.h                  11848 life/copy.h                     25648 schema/numbers.h
+    3079 base/elements.h                 12016 rows/row.h                      25850 schema/sets.h
+    3208 watermark/colours.h             12322 rows/reserve.h                  26048 schema/formats.h
+    3272 kernels/llama_cpp/contract.h    12392 rows/pieces.h                   26245 schema/scalars.h
+    3320 kernels/contract.h              12507 rows/thresholds.h               26544 schema/goals.h
+    3449 kernels/scalar.h                12613 rows/compact.h                  26765 schema/alternatives.h
+    3655 kernels/llama_cpp/scalar.h      12795 rows/sums.h                     27243 schema/objects.h
+    3676 kernels/sets.h                  12943 rows/changes.h                  27756 schema/arrays.h
+    3725 kernels/vectors.h               13024 rows/cuts.h                     28074 schema/whole.h
+    3843 kernels/avx512.h                13455 rows/typical.h                  28247 tags/head.h
+    3927 kernels/avx2.h                  13767 rows/tail_free.h                28370 tags/words.h
+    3989 kernels/sse2.h                  13840 rows/selecting.h                28478 tags/inside.h
+    4006 kernels/neon.h                  13971 rows/mirostat.h                 28619 tags/formats.h
+    4028 kernels/wasm.h                  14052 watermark/rows.h                29020 grammar/grammars.h
+    4044 kernels/generic.h               14165 rows/plan.h                     29083 peers/tables.h
+    4064 kernels/shared.h                14213 rows/logprobs.h                 29414 peers/values.h
+    4188 kernels/passes.h                14299 rows/step.h                     29845 peers/llama_server.h
+    4877 kernels/llama_cpp/passes.h      14316 rows/llama_cpp/sums.h           29914 peers/fields.h
+    4961 kernels/check.h                 14630 rows/llama_cpp/samplers.h       30123 peers/requests.h
+    4985 kernels/dispatch.h              15095 rows/llama_cpp/step.h           30251 shards/head.h
+    5191 core/array.h                    15125 run/apply.h                     30400 shards/bytes.h
+    5521 core/table.h                    15207 run/writing.h                   30498 shards/merging.h
+    5704 core/windows.h                  15331 run/arrays.h                    30788 shards/row.h
+    5796 constraints/record.h            15433 run/arrays_llama_cpp.h          30947 shards/answers.h
+    5854 watermark/record.h              15631 run/walk.h                      31504 shards/logprobs.h
+    5874 rows/work.h                     15735 run/finish.h                    31650 shards/told.h
+    5900 life/past.h                     15775 run/draw_llama_cpp.h            31804 shards/steps.h
+    5960 core/record.h                   15849 run/draw.h                      32014 shards/prefix.h
+    6078 core/fields.h                   15927 run/sample.h                    32564 shards/cuts.h
+    6165 core/owners.h                   16043 watermark/making.h              32776 shards/draws.h
+    6237 core/mt19937.h                  16272 watermark/tails.h               32932 shards/way.h
+    6294 core/no_mt19937.h               16372 watermark/detect.h              33046 shards/memory.h
+    6327 core/making.h                   16596 run/verify.h                    33130 shards/batch.h
+    6460 core/streams.h                  16700 run/batch.h                     33538 drafts/head.h
+    6498 life/state_fields.h             16852 life/state.h                    33598 drafts/block.h
+    6598 samplers/llama_cpp.h            17028 operator/weights.h              33788 drafts/tree.h
+    6686 samplers/logit_bias.h           17116 operator/search.h               33924 drafts/relaxed.h
+    6787 samplers/patch.h                17255 operator/run.h                  34009 constraints/automaton.h
+    6837 samplers/penalties.h            17424 kv/cells.h                      34107 constraints/making.h
+    6987 samplers/dry.h                  17461 kv/making.h                     34360 constraints/sampler.h
+    7444 samplers/cut.h                  17687 kv/slot.h                       34455 constraints/constructors.h
+    7467 samplers/top_n_sigma.h          17826 kv/sequences.h                  34820 constraints/patterns.h
+    7568 samplers/top_k.h                17961 kv/data.h                       35024 constraints/looking.h
+    7624 samplers/tail_free.h            18085 kv/update.h                     35091 constraints/thinking.h
+    7747 samplers/typical.h              18211 kv/state.h                      35342 constraints/schedule.h
+    7821 samplers/top_p.h                18423 llama_cpp/functions.h           35432 constraints/accepting.h
+    7863 samplers/min_p.h                18493 llama_cpp/object.h              35616 constraints/drawing.h
+    7904 samplers/by_sums.h              18547 llama_cpp/vocabulary.h          35803 constraints/told.h
+    8050 samplers/top_h.h                18624 text/reading.h                  35868 constraints/kind.h
+    8103 samplers/min_k.h                18734 text/strings.h                  35926 constraints/top_p_decay.h
+    8159 samplers/xtc.h                  18834 text/values.h                   36010 constraints/accessors.h
+    8241 samplers/infill.h               18989 text/documents.h                36118 core/kinds.h
+    8356 samplers/temperature.h          19065 grammar/head.h                  36166 base/restore.h
+    8519 samplers/smoothing.h            19100 grammar/tree.h                  36180 api/license.h
+    8601 samplers/softmax.h              19936 grammar/finishing.h
+    8633 samplers/drafted.h              20239 grammar/reading.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1784,7 +1784,8 @@ typedef enum samp_peer {
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
-    SAMP_PEER_OLLAMA = 4        /* Ollama: generate or chat, with "options" */
+    SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
+    SAMP_PEER_ANTHROPIC = 5     /* Anthropic's Messages API, and servers of it */
 } samp_peer;
 
 /* What a request says beside its settings. */
@@ -1814,9 +1815,10 @@ typedef struct samp_request {
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts) comes in request->thinking_budget, for samp_init_thinking; where request is NULL it is
-              SAMP_E_UNSUPPORTED. Texts such as reasoning_budget_message are the caller's to tokenise. Efforts
-              (reasoning_effort) are words for the prompt's template, no numbers of tokens, and skipped.
+              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none) comes in
+              request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
+              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort,
+              output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
@@ -1832,7 +1834,8 @@ typedef struct samp_request {
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026: >>peers has files and versions. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for
+              Python; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);
 #ifndef SAMPLING_PEERS_DECLARED
@@ -29089,7 +29092,8 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
    Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
    2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
    vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
-   transformers since 5.13 (generation/configuration_utils.py).
+   transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
+   (src/anthropic/types/message_create_params.py, 00dcf92).
 
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
@@ -29107,6 +29111,9 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
     SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
     SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
+    SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_CALLS,    /* its CHOICE: {"type": "auto"} or "none" */
+    SAMPI_PEER_CONFIG,   /* its output_config: an effort alone */
     SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
     SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
@@ -29298,6 +29305,18 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
+/* Anthropic's Messages API, of whose order nothing is said: that of vLLM, which serves the same requests. */
+static const sampi_peer_field SAMPI_ANTHROPIC[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_DOES("thinking", NULL, THOUGHT, NONE, 1024, INT32_MAX),
+    SAMPI_PEER_DOES("tool_choice", NULL, CALLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("output_config", NULL, CONFIG, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
 /* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
@@ -29343,6 +29362,10 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
+#define SAMPI_SKIPPED_ANTHROPIC \
+    "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
+    "inference_geo;user_profile_id"
+
 /* How a program reads a request. */
 enum {
     SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
@@ -29352,7 +29375,8 @@ enum {
     SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
     SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
-    SAMPI_PEER_SAMPLES = 128 /* unless told */
+    SAMPI_PEER_SAMPLES = 128, /* unless told */
+    SAMPI_PEER_BARE = 256     /* a tool's "strict" stands in the tool itself */
 };
 
 typedef struct sampi_peer {
@@ -29372,6 +29396,7 @@ static const sampi_peer SAMPI_PEERS[] = {
     { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
           SAMPI_PEER_FOLDS },
+    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
 };
 /* clang-format on */
 
@@ -29383,7 +29408,7 @@ typedef struct sampi_ask {
     samp_settings *to; /* what is made of it */
     samp_request *out;
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
-    bool tells;             /* is *out the caller's? */
+    bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
 } sampi_ask;
 
 /* ---- src/peers/values.h ---- */
@@ -29622,6 +29647,14 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
 }
 
 /* Tokens to think: no member, so somebody must be told. */
+static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
+{
+    if (!ask->tells)
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    ask->out->thinking_budget = (int32_t)x;
+    return SAMP_OK;
+}
+
 static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -29629,10 +29662,7 @@ static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sam
     int status = sampi_ask_count(ask, node, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
-    if (x >= 0.0 && !ask->tells)
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected -1, as nobody is told of the budget");
-    if (x >= 0.0) ask->out->thinking_budget = (int32_t)x;
-    return SAMP_OK;
+    return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
 }
 
 /* 64 bits of it, or 32 where no more count. */
@@ -29937,12 +29967,56 @@ static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
     return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
+/* The same in an object. */
+static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
+{
+    const int32_t type = sampi_ask_inside(ask, node, "type");
+    if (type < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (sampi_ask_says(ask, type, "any") || sampi_ask_says(ask, type, "tool"))
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
+                              "expected auto or none: settings can't make it call a tool");
+    return sampi_ask_choice(ask, type);
+}
+
+/* An effort is a word for the prompt; a format of the answer is more than settings can say. */
+static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
+{
+    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    const int32_t effort = sampi_ask_inside(ask, node, "effort");
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next)
+        if (i != effort && sampi_ask_node(ask, i)->kind != SAMPI_JSON_NULL)
+            return sampi_ask_fail(ask, i, SAMP_E_UNSUPPORTED, "expected an effort alone");
+    return SAMP_OK;
+}
+
+/* Tokens to think, of Anthropic's. The budget must leave room in max_tokens. */
+static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const int32_t type = sampi_ask_inside(ask, node, "type"), budget = sampi_ask_inside(ask, node, "budget_tokens");
+    const int32_t most = sampi_ask_inside(ask, 0, "max_tokens");
+    double x = 0.0, room = 0.0;
+    if (type < 0 || sampi_ask_node(ask, type)->kind != SAMPI_JSON_STRING)
+        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (sampi_ask_says(ask, type, "adaptive")) return SAMP_OK;
+    const bool on = sampi_ask_says(ask, type, "enabled");
+    if (!on && !sampi_ask_says(ask, type, "disabled")) return sampi_ask_bad(ask, type, SAMP_E_RANGE);
+    if (on && budget < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    int status = on ? sampi_ask_count(ask, budget, &x) : SAMP_OK;
+    if (!status && on && (x < f->lo || x > f->hi)) status = SAMP_E_RANGE;
+    if (!status && on && most >= 0 && !sampi_ask_count(ask, most, &room) && x >= room) status = SAMP_E_RANGE;
+    if (status) return sampi_ask_bad(ask, budget, status);
+    ask->thinks = on;
+    return sampi_ask_budget(ask, node, x);
+}
+
 /* May one of the tools be called, and are then its arguments made to fit? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
-    if (sampi_ask_says(ask, sampi_ask_inside(ask, 0, "tool_choice"), "none")) return false;
+    const bool bare = ask->peer->reads & SAMPI_PEER_BARE;
+    const int32_t chosen = sampi_ask_inside(ask, 0, "tool_choice");
+    if (sampi_ask_says(ask, bare ? sampi_ask_inside(ask, chosen, "type") : chosen, "none")) return false;
     for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
-        int32_t strict = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "function"), "strict");
+        int32_t strict = sampi_ask_inside(ask, bare ? i : sampi_ask_inside(ask, i, "function"), "strict");
         int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
         uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
         if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
@@ -29961,6 +30035,9 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
         case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
+        case SAMPI_PEER_THOUGHT: return sampi_ask_thought(ask, node, f);
+        case SAMPI_PEER_CALLS: return sampi_ask_calls(ask, node);
+        case SAMPI_PEER_CONFIG: return sampi_ask_config(ask, node);
         case SAMPI_PEER_BIAS:
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
@@ -30102,6 +30179,9 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     int status = sampi_ask_penalties(ask);
     if (status) return status;
     if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
+    if (ask->thinks && with)
+        return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
     if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
@@ -30151,7 +30231,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL };
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

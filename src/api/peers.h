@@ -8,7 +8,8 @@ typedef enum samp_peer {
     SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
     SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
     SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
-    SAMP_PEER_OLLAMA = 4        /* Ollama: generate or chat, with "options" */
+    SAMP_PEER_OLLAMA = 4,       /* Ollama: generate or chat, with "options" */
+    SAMP_PEER_ANTHROPIC = 5     /* Anthropic's Messages API, and servers of it */
 } samp_peer;
 
 /* What a request says beside its settings. */
@@ -38,9 +39,10 @@ typedef struct samp_request {
               llama-server constrains a call once it has begun, whatever is strict: that is the caller's to do.
      Thinking is no setting, as its tags are the model's: a number of tokens (vLLM's thinking_token_budget,
               llama-server's reasoning_budget_tokens and thinking_budget_tokens; -1 is none, and of the two the last
-              number counts) comes in request->thinking_budget, for samp_init_thinking; where request is NULL it is
-              SAMP_E_UNSUPPORTED. Texts such as reasoning_budget_message are the caller's to tokenise. Efforts
-              (reasoning_effort) are words for the prompt's template, no numbers of tokens, and skipped.
+              number counts; Anthropic's thinking, where "disabled" is 0 and "adaptive" none) comes in
+              request->thinking_budget, for samp_init_thinking; where request is NULL it is SAMP_E_UNSUPPORTED. Texts
+              such as reasoning_budget_message are the caller's to tokenise. Efforts (reasoning_effort,
+              output_config.effort) are words for the prompt's template, no numbers of tokens, and skipped.
      Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
               peer that there is not, or a value that it refuses; SAMP_E_NAME: it has no such field;
               SAMP_E_UNSUPPORTED: no setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of
@@ -56,6 +58,7 @@ typedef struct samp_request {
      Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
               with both is SAMP_E_UNSUPPORTED.
      Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
-              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026: >>peers has files and versions. */
+              Ollama's api/types.go and llm/; OpenAI's API reference; Anthropic's SDK for
+              Python; in 2026: >>peers has files and versions. */
 SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
                                 samp_request *request);

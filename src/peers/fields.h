@@ -53,12 +53,56 @@ static SAMPI_COLD int sampi_ask_choice(sampi_ask *ask, int32_t node)
     return sampi_ask_bad(ask, node, kind == SAMPI_JSON_STRING ? SAMP_E_RANGE : SAMP_E_FORMAT);
 }
 
+/* The same in an object. */
+static SAMPI_COLD int sampi_ask_calls(sampi_ask *ask, int32_t node)
+{
+    const int32_t type = sampi_ask_inside(ask, node, "type");
+    if (type < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (sampi_ask_says(ask, type, "any") || sampi_ask_says(ask, type, "tool"))
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED,
+                              "expected auto or none: settings can't make it call a tool");
+    return sampi_ask_choice(ask, type);
+}
+
+/* An effort is a word for the prompt; a format of the answer is more than settings can say. */
+static SAMPI_COLD int sampi_ask_config(sampi_ask *ask, int32_t node)
+{
+    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    const int32_t effort = sampi_ask_inside(ask, node, "effort");
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next)
+        if (i != effort && sampi_ask_node(ask, i)->kind != SAMPI_JSON_NULL)
+            return sampi_ask_fail(ask, i, SAMP_E_UNSUPPORTED, "expected an effort alone");
+    return SAMP_OK;
+}
+
+/* Tokens to think, of Anthropic's. The budget must leave room in max_tokens. */
+static SAMPI_COLD int sampi_ask_thought(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const int32_t type = sampi_ask_inside(ask, node, "type"), budget = sampi_ask_inside(ask, node, "budget_tokens");
+    const int32_t most = sampi_ask_inside(ask, 0, "max_tokens");
+    double x = 0.0, room = 0.0;
+    if (type < 0 || sampi_ask_node(ask, type)->kind != SAMPI_JSON_STRING)
+        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (sampi_ask_says(ask, type, "adaptive")) return SAMP_OK;
+    const bool on = sampi_ask_says(ask, type, "enabled");
+    if (!on && !sampi_ask_says(ask, type, "disabled")) return sampi_ask_bad(ask, type, SAMP_E_RANGE);
+    if (on && budget < 0) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    int status = on ? sampi_ask_count(ask, budget, &x) : SAMP_OK;
+    if (!status && on && (x < f->lo || x > f->hi)) status = SAMP_E_RANGE;
+    if (!status && on && most >= 0 && !sampi_ask_count(ask, most, &room) && x >= room) status = SAMP_E_RANGE;
+    if (status) return sampi_ask_bad(ask, budget, status);
+    ask->thinks = on;
+    return sampi_ask_budget(ask, node, x);
+}
+
 /* May one of the tools be called, and are then its arguments made to fit? */
 static SAMPI_COLD bool sampi_ask_strict(const sampi_ask *ask, int32_t node)
 {
-    if (sampi_ask_says(ask, sampi_ask_inside(ask, 0, "tool_choice"), "none")) return false;
+    const bool bare = ask->peer->reads & SAMPI_PEER_BARE;
+    const int32_t chosen = sampi_ask_inside(ask, 0, "tool_choice");
+    if (sampi_ask_says(ask, bare ? sampi_ask_inside(ask, chosen, "type") : chosen, "none")) return false;
     for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
-        int32_t strict = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "function"), "strict");
+        int32_t strict = sampi_ask_inside(ask, bare ? i : sampi_ask_inside(ask, i, "function"), "strict");
         int32_t format = sampi_ask_inside(ask, sampi_ask_inside(ask, i, "custom"), "format");
         uint8_t kind = strict < 0 ? (uint8_t)SAMPI_JSON_NULL : sampi_ask_node(ask, strict)->kind;
         if (kind != SAMPI_JSON_NULL && kind != SAMPI_JSON_FALSE) return true;
@@ -77,6 +121,9 @@ static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_
         case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
         case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
         case SAMPI_PEER_THINKING: return sampi_ask_thinking(ask, node, f);
+        case SAMPI_PEER_THOUGHT: return sampi_ask_thought(ask, node, f);
+        case SAMPI_PEER_CALLS: return sampi_ask_calls(ask, node);
+        case SAMPI_PEER_CONFIG: return sampi_ask_config(ask, node);
         case SAMPI_PEER_BIAS:
         case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
         case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);

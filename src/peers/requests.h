@@ -56,6 +56,9 @@ static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
     int status = sampi_ask_penalties(ask);
     if (status) return status;
     if (!ask->adaptive) p->adaptive_target = -1.0f; /* it does nothing there */
+    const char *with = p->temp != 1.0f ? "temp" : p->top_k ? "top_k" : p->top_p < 0.95f ? "top_p" : NULL;
+    if (ask->thinks && with)
+        return sampi_ask_fail_param(ask, with, SAMP_E_RANGE, "expected what goes with thinking: 1, 0, at least 0.95");
     if (ask->samples && !(ask->peer->reads & SAMPI_PEER_SAMPLES) && p->temp == 0.0f)
         return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
     /* in llama-server 0 is a temperature like others: it does nothing if there is no such step, and has a range */
@@ -105,7 +108,7 @@ SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer pe
     samp_settings *to = samp_settings_new();
     if (!to) return out->error.status = SAMP_E_NOMEM;
     bool samples = SAMPI_PEERS[peer].reads & SAMPI_PEER_SAMPLES;
-    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL };
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, samples, false, request != NULL, false };
     int status = sampi_json_read(&doc, json, strlen(json), &out->error);
     if (!status) {
         status = sampi_ask_defaults(&ask, settings);

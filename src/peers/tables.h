@@ -9,7 +9,8 @@
    Ollama v0.33.0-rc2, which runs llama.cpp b10488 (api/types.go, llm/llama_server.go), OpenAI's description of its API
    2.3.0 (openapi.json, f85dbe2), vLLM of summer and autumn 2026 (vllm/sampling_params.py, 00388f6; its server's
    vllm/entrypoints/openai/chat_completion/protocol.py, 002032e; docs/features/tool_calling.md, 0064cc9), and
-   transformers since 5.13 (generation/configuration_utils.py).
+   transformers since 5.13 (generation/configuration_utils.py), and Anthropic's SDK for Python
+   (src/anthropic/types/message_create_params.py, 00dcf92).
 
    The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
 
@@ -27,6 +28,9 @@ typedef enum sampi_peer_means {
     SAMPI_PEER_PLAIN,    /* a format of answers: only {"type": "text"} or "" means nothing */
     SAMPI_PEER_CHOICE,   /* which tool is called: "auto" and "none" say nothing of a token, all else does */
     SAMPI_PEER_THINKING, /* tokens to think, or -1: for the caller */
+    SAMPI_PEER_THOUGHT,  /* the same in an object of Anthropic's: enabled, with budget_tokens; disabled; adaptive */
+    SAMPI_PEER_CALLS,    /* its CHOICE: {"type": "auto"} or "none" */
+    SAMPI_PEER_CONFIG,   /* its output_config: an effort alone */
     SAMPI_PEER_TOOLS,    /* [tool]: one that is strict, or has a grammar, says which tokens a call has */
     SAMPI_PEER_OPTIONS   /* an object with fields of the same table that are marked INSIDE */
 } sampi_peer_means;
@@ -218,6 +222,18 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     { NULL, NULL, 0, 0, NULL, 0, 0 }
 };
 
+/* Anthropic's Messages API, of whose order nothing is said: that of vLLM, which serves the same requests. */
+static const sampi_peer_field SAMPI_ANTHROPIC[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_DOES("thinking", NULL, THOUGHT, NONE, 1024, INT32_MAX),
+    SAMPI_PEER_DOES("tool_choice", NULL, CALLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("tools", NULL, TOOLS, NONE, 0, 0),
+    SAMPI_PEER_DOES("output_config", NULL, CONFIG, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
 /* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
    and in which form it comes, and what only the server knows. */
 #define SAMPI_SKIPPED_OPENAI \
@@ -263,6 +279,10 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
     "options.f16_kv;options.vocab_only"
 
+#define SAMPI_SKIPPED_ANTHROPIC \
+    "model;messages;system;max_tokens;stop_sequences;stream;metadata;service_tier;container;cache_control;" \
+    "inference_geo;user_profile_id"
+
 /* How a program reads a request. */
 enum {
     SAMPI_PEER_CUTS = 1,     /* 40.5 is 40 where a whole number is wanted */
@@ -272,7 +292,8 @@ enum {
     SAMPI_PEER_TRUTHS = 16,  /* true is 1 */
     SAMPI_PEER_SPELT = 32,   /* "0.5" is 0.5 */
     SAMPI_PEER_FOLDS = 64,   /* names of fields, but for those inside, are good in any case */
-    SAMPI_PEER_SAMPLES = 128 /* unless told */
+    SAMPI_PEER_SAMPLES = 128, /* unless told */
+    SAMPI_PEER_BARE = 256     /* a tool's "strict" stands in the tool itself */
 };
 
 typedef struct sampi_peer {
@@ -292,6 +313,7 @@ static const sampi_peer SAMPI_PEERS[] = {
     { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA,
       SAMPI_PEER_SAMPLES | SAMPI_PEER_CUTS | SAMPI_PEER_WRAPS | SAMPI_PEER_DOUBLES | SAMPI_PEER_SINGLES |
           SAMPI_PEER_FOLDS },
+    { SAMPI_ANTHROPIC, "temperature;top_k;top_p", SAMPI_SKIPPED_ANTHROPIC, SAMPI_PEER_SAMPLES | SAMPI_PEER_BARE },
 };
 /* clang-format on */
 
@@ -303,5 +325,5 @@ typedef struct sampi_ask {
     samp_settings *to; /* what is made of it */
     samp_request *out;
     bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
-    bool tells;             /* is *out the caller's? */
+    bool tells, thinks;     /* is *out the caller's; is thinking of Anthropic's on? */
 } sampi_ask;

@@ -233,6 +233,14 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
 }
 
 /* Tokens to think: no member, so somebody must be told. */
+static SAMPI_COLD int sampi_ask_budget(sampi_ask *ask, int32_t node, double x)
+{
+    if (!ask->tells)
+        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected no budget, as nobody is told of it");
+    ask->out->thinking_budget = (int32_t)x;
+    return SAMP_OK;
+}
+
 static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     const char *usual = NULL;
@@ -240,10 +248,7 @@ static SAMPI_COLD int sampi_ask_thinking(sampi_ask *ask, int32_t node, const sam
     int status = sampi_ask_count(ask, node, &x);
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
-    if (x >= 0.0 && !ask->tells)
-        return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected -1, as nobody is told of the budget");
-    if (x >= 0.0) ask->out->thinking_budget = (int32_t)x;
-    return SAMP_OK;
+    return x >= 0.0 ? sampi_ask_budget(ask, node, x) : SAMP_OK;
 }
 
 /* 64 bits of it, or 32 where no more count. */

@@ -1,5 +1,5 @@
 /* fuzz_peers.c - a fuzzer's bytes as a request to another program (samp_settings_from). The first byte says to which one
-   (o OpenAI, v vLLM, t transformers, s llama-server, a Ollama), and what follows is the text; with any other one the
+   (o OpenAI, v vLLM, t transformers, s llama-server, a Ollama, c Anthropic), and what follows is the text; with any other one the
    bytes choose fields of that program's table, and values that are usual, odd, or of another type.
    A request is refused, and nothing has changed, or it is taken: then the parameters are good, read again they are the
    same, another object of settings gets the same, and what they make samples. */
@@ -8,7 +8,7 @@
 #include "tests/support/inside.h"
 #include "fuzz.h"
 
-enum { N = 80, ROOM = 4096, N_PEERS = 5, N_PLAIN = 13 /* values that many fields take */ };
+enum { N = 80, ROOM = 4096, N_PEERS = 6, N_PLAIN = 13 /* values that many fields take */ };
 
 static const char *const values[] = { "null",
                                       "true",
@@ -124,7 +124,7 @@ static void say_fields(source *s, samp_peer peer, int depth)
 /* The program, and its request in `text`. Sometimes there is none of that number. */
 static samp_peer say_request(const uint8_t *data, size_t size)
 {
-    static const char letters[] = "ovtsa";
+    static const char letters[] = "ovtsac";
     const char *letter = size ? (const char *)memchr(letters, data[0], N_PEERS) : NULL;
     n_text = 0;
     text[0] = 0;

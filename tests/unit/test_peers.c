@@ -8,7 +8,7 @@
 #include "tests/support/inside.h"
 #include "tests/support/test.h"
 
-enum { N_PEERS = 5 };
+enum { N_PEERS = 5 }; /* and Anthropic, to which numbers mean what they mean to vLLM: test_anthropic */
 static const char *const peer_names[N_PEERS] = { "OpenAI", "vLLM", "transformers", "llama-server", "Ollama" };
 
 static int load_rows(void **state)
@@ -367,6 +367,15 @@ static void test_thinking_budgets(void **state)
           "reasoning_budget_tokens", 7 },
         { SAMP_PEER_OPENAI, "{\"reasoning_effort\":\"high\"}", NULL, -1 },
         { SAMP_PEER_TRANSFORMERS, "{}", NULL, -1 },
+        { SAMP_PEER_ANTHROPIC, "{\"max_tokens\":4000}", NULL, -1 },
+        { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"}}", NULL,
+          -1 },
+        { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"disabled\"},\"temperature\":0.5}", "thinking", 0 },
+        { SAMP_PEER_ANTHROPIC,
+          "{\"max_tokens\":4000,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024},\"top_p\":0.95}",
+          "thinking", 1024 },
+        { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"budget_tokens\":3999,\"type\":\"enabled\"},\"max_tokens\":4000}",
+          "thinking", 3999 },
     };
     for (size_t i = 0; i < TEST_COUNT(c); i++) {
         const char *const handled[] = { c[i].name ? c[i].name : "n", NULL };
@@ -380,6 +389,36 @@ static void test_thinking_budgets(void **state)
         assert_ok(samp_settings_from(settings, c[i].peer, c[i].json, handled, &request));
         assert_num(request.thinking_budget, -1); /* its caller knows it */
         samp_settings_free(settings);
+    }
+}
+
+/* Of Anthropic's order nothing is known: the same numbers mean what they mean to vLLM. */
+static void test_anthropic(void **state)
+{
+    (void)state;
+    static const char *const json[] = {
+        "{}",
+        "{\"temperature\":0.5}",
+        "{\"top_k\":7,\"top_p\":0.5}",
+        "{\"temperature\":0}",
+        "{\"temperature\":1,\"top_k\":0,\"top_p\":1,\"model\":\"m\",\"messages\":[],\"stream\":true}",
+        "{\"temperature\":0.25,\"top_k\":1}"
+    };
+    for (size_t i = 0; i < TEST_COUNT(json); i++) {
+        char told[2][300];
+        for (int vllm = 0; vllm < 2; vllm++) {
+            samp_settings *settings = served();
+            samp_request request;
+            assert_ok(
+                samp_settings_from(settings, vllm ? SAMP_PEER_VLLM : SAMP_PEER_ANTHROPIC, json[i], NULL, &request));
+            assert_num(request.seeded, false);
+            samp_sampler *chain = samp_chain_from_params(samp_settings_params(settings), NULL);
+            samp_describe(chain, told[vllm], sizeof told[vllm]);
+            without_what_is_off(told[vllm]);
+            samp_free(chain);
+            samp_settings_free(settings);
+        }
+        assert_text(told[0], told[1]);
     }
 }
 
@@ -491,7 +530,7 @@ static const refused_case refused[] = {
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":1e30}", SAMP_E_RANGE, "temperature", 16 },
     { SAMP_PEER_OLLAMA, "{\"options\":{\"temperature\":1e30}}", SAMP_E_RANGE, "options.temperature", 27 },
     { SAMP_PEER_OLLAMA, "{\"options\":{\"repeat_penalty\":0}}", SAMP_E_RANGE, "options.repeat_penalty", 30 },
-    { (samp_peer)5, "{}", SAMP_E_RANGE, "", 0 },
+    { (samp_peer)6, "{}", SAMP_E_RANGE, "", 0 },
     { (samp_peer)-1, "{}", SAMP_E_RANGE, "", 0 },
 
     /* other types of values, and what is no JSON */
@@ -559,6 +598,28 @@ static const refused_case refused[] = {
       30 },
     { SAMP_PEER_LLAMA_SERVER, "{\"thinking_budget_tokens\":-2}", SAMP_E_RANGE, "thinking_budget_tokens", 27 },
     { SAMP_PEER_LLAMA_SERVER, "{\"reasoning_budget_tokens\":\"5\"}", SAMP_E_FORMAT, "reasoning_budget_tokens", 28 },
+    { SAMP_PEER_ANTHROPIC, "{\"seed\":1}", SAMP_E_NAME, "seed", 9 },
+    { SAMP_PEER_ANTHROPIC, "{\"temperature\":1.5}", SAMP_E_RANGE, "temperature", 16 },
+    { SAMP_PEER_ANTHROPIC, "{\"top_k\":-1}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":true}", SAMP_E_FORMAT, "thinking", 13 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"on\"}}", SAMP_E_RANGE, "thinking", 21 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"enabled\"}}", SAMP_E_FORMAT, "thinking", 13 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1023}}", SAMP_E_RANGE, "thinking",
+      47 },
+    { SAMP_PEER_ANTHROPIC, "{\"max_tokens\":2000,\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000}}",
+      SAMP_E_RANGE, "thinking", 65 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000},\"temperature\":0.5}",
+      SAMP_E_RANGE, "temperature", 67 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000},\"top_k\":5}", SAMP_E_RANGE,
+      "top_k", 61 },
+    { SAMP_PEER_ANTHROPIC, "{\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000},\"top_p\":0.9}", SAMP_E_RANGE,
+      "top_p", 61 },
+    { SAMP_PEER_ANTHROPIC, "{\"tool_choice\":{\"type\":\"any\"}}", SAMP_E_UNSUPPORTED, "tool_choice", 16 },
+    { SAMP_PEER_ANTHROPIC, "{\"tool_choice\":\"auto\"}", SAMP_E_FORMAT, "tool_choice", 16 },
+    { SAMP_PEER_ANTHROPIC, "{\"tools\":[{\"name\":\"f\",\"strict\":true}],\"tool_choice\":{\"type\":\"auto\"}}",
+      SAMP_E_UNSUPPORTED, "tools", 10 },
+    { SAMP_PEER_ANTHROPIC, "{\"output_config\":{\"format\":{\"type\":\"json_schema\"}}}", SAMP_E_UNSUPPORTED,
+      "output_config", 28 },
     { SAMP_PEER_VLLM, "{\"thinking_token_budget\":5.5}", SAMP_E_FORMAT, "thinking_token_budget", 26 },
     { SAMP_PEER_VLLM, "{\"thinking_token_budget\":4294967296}", SAMP_E_RANGE, "thinking_token_budget", 26 },
     { SAMP_PEER_OPENAI, "{\"thinking_token_budget\":5}", SAMP_E_NAME, "thinking_token_budget", 26 },
@@ -644,7 +705,8 @@ static void test_requests_refused(void **state)
         if (!status) continue;
         assert_true(c->column == 0 || request.error.message[0]);
         assert_memory_equal(samp_settings_params(settings), &before, sizeof before);
-        assert_status(samp_settings_from(settings, c->peer, c->json, NULL, NULL), status);
+        const int untold = request.thinking_budget < 0 ? status : SAMP_E_UNSUPPORTED; /* nobody hears of the budget */
+        assert_status(samp_settings_from(settings, c->peer, c->json, NULL, NULL), untold);
     }
     assert_num(wrong, 0);
     assert_status(samp_settings_from(NULL, SAMP_PEER_VLLM, "{}", NULL, NULL), SAMP_E_NULL);
@@ -1301,6 +1363,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_values_of_members),
         cmocka_unit_test(test_settings_kept),
         cmocka_unit_test(test_thinking_budgets),
+        cmocka_unit_test(test_anthropic),
         cmocka_unit_test(test_requests_refused),
         cmocka_unit_test(test_settings_first),
         cmocka_unit_test(test_fields_of_the_caller),
