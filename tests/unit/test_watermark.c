@@ -80,6 +80,98 @@ static void test_fixed_numbers(void **state)
     }
 }
 
+/* What vLLM's functions give, run with torch 1.13 on a CPU (Gumbel's sample, both SBW kernels, SynthID's tournament in
+   doubles, all detectors): a key, contexts, and rows of 64 logits ((37 t + 11 r) mod 64) / 8. */
+enum { N_CONTEXTS = 6, ROW = 64 };
+static const uint64_t vllm_key = 0x6c62272e07bb0142u;
+static const samp_token vllm_context[N_CONTEXTS][4] = {
+    { -1, -1, -1, -1 }, { -1, -1, -1, 9 }, { 1, 2, 3, 4 }, { 4, 5, 6, 7 }, { 60, 0, 60, 0 }, { 2000000, 31, 5, 17 }
+};
+
+/* A sampler behind context number r, and the row. */
+static samp_sampler *vllm_case(const samp_watermark *mark, int r, float *row)
+{
+    samp_sampler *s = samp_init_watermark(mark);
+    samp_token_data data[ROW];
+    for (int t = 0; t < ROW; t++) row[t] = (float)((t * 37 + r * 11) % 64) / 8.0f;
+    samp_token_data_array cur = test_array(data, row, ROW);
+    assert_ok(samp_apply(s, &cur)); /* the prompt ends */
+    for (int i = 0; i < 4; i++)
+        if (vllm_context[r][i] >= 0) assert_ok(samp_accept(s, vllm_context[r][i]));
+    return s;
+}
+
+static void test_vllms_numbers(void **state)
+{
+    (void)state;
+    static const samp_token tokens[3][N_CONTEXTS] = { { 41, 48, 63, 61, 23, 33 },
+                                                      { 38, 13, 46, 38, 47, 14 },
+                                                      { 12, 6, 8, 23, 21, 55 } };
+    static const uint64_t green[2][N_CONTEXTS] = { { 0xcdb400102a205100u, 0xc110081016287110u, 0x409405101f9062c0u,
+                                                     0xe224080002115050u, 0x88880403a3027194u, 0x6324000900104070u },
+                                                   { 0x99e9328133823bd5u, 0x3d6bc193b79960feu, 0x31dbe03f0018987au,
+                                                     0xdd406f1bfec28d98u, 0xbbb64cbdc4028d42u,
+                                                     0xf0694b3bc001cb2cu } };
+    static const double synthid[2][8] = { { 2.46672790443e-11, 6.9043350581e-05, 5.84809774857e-14, 7.98970676464e-10,
+                                            1.67374465507e-08, 0.895255723615, 5.35481205014e-05, 0.104621667352 },
+                                          { 0.00140254630614, 2.59995947829e-08, 0.00823564197792, 8.88572119366e-09,
+                                            9.42477438417e-15, 0.131977463319, 7.78190760606e-14, 0.858384313512 } };
+    float row[ROW];
+    samp_token_data data[ROW];
+    for (int r = 0; r < N_CONTEXTS; r++) {
+        for (int k = 0; k < 3; k++) { /* one key, A, B */
+            samp_watermark mark = marked_with(k ? SAMP_WATERMARK_GUMBEL_DUAL : SAMP_WATERMARK_GUMBEL, vllm_key);
+            mark.alpha = k == 2;
+            mark.scope = SAMP_WATERMARK_ALWAYS;
+            samp_sampler *s = vllm_case(&mark, r, row);
+            assert_num(samp_draw(s, row, ROW), tokens[k][r]);
+            samp_free(s);
+        }
+        for (int k = 0; k < 2; k++) {
+            samp_watermark mark = marked_with(kinds[2 + k], vllm_key);
+            mark.context_width = 4;
+            mark.gamma = k ? 0.5 : 0.25;
+            mark.scope = SAMP_WATERMARK_ALWAYS;
+            samp_sampler *s = vllm_case(&mark, r, row);
+            samp_token_data_array cur = test_array(data, row, ROW);
+            assert_ok(samp_apply(s, &cur));
+            for (int t = 0; t < ROW; t++)
+                assert_true((data[t].logit == row[t] + 2.0f) == (green[k][r] >> t & 1) && data[t].id == t);
+            samp_free(s);
+        }
+        if (r % 4 != 0) continue;
+        samp_watermark mark = marked_with(SAMP_WATERMARK_SYNTHID, vllm_key);
+        mark.scope = SAMP_WATERMARK_ALWAYS;
+        samp_sampler *s = vllm_case(&mark, r, row);
+        samp_token_data_array cur = test_array(data, row, 8);
+        assert_ok(samp_apply(s, &cur));
+        for (int t = 0; t < 8; t++) assert_true(fabs((double)data[t].p - synthid[r / 4][t]) < 2e-7);
+        samp_free(s);
+    }
+}
+
+/* torch's incomplete gamma function is right to 5e-10 here, mpmath says. SBW counts other tokens there (see the README). */
+static void test_vllms_detectors(void **state)
+{
+    (void)state;
+    samp_token text[40];
+    samp_watermark_result result;
+    static const struct {
+        samp_watermark_kind kind;
+        double score, p;
+    } want[3] = { { SAMP_WATERMARK_GUMBEL, 25.20439909055116, 0.7503240573885382 },
+                  { SAMP_WATERMARK_GUMBEL_DUAL, 25.79864947514641, 0.7342474380031626 },
+                  { SAMP_WATERMARK_SYNTHID, 0.5032327586206896, 0.4348188597361629 } };
+    for (int i = 0; i < 40; i++) text[i] = (i * i * 7 + i * 3) % 50;
+    for (int k = 0; k < 3; k++) {
+        samp_watermark mark = marked_with(want[k].kind, vllm_key);
+        assert_ok(samp_watermark_detect(&mark, text, 40, &result));
+        assert_true(fabs(result.score - want[k].score) < 1e-12 * want[k].score);
+        assert_true(fabs(result.p_value - want[k].p) < 1e-9 * want[k].p);
+        assert_num(result.n_scored, 29); /* contexts repeat */
+    }
+}
+
 /* Kernels: the words of whole groups, of every length. */
 static void test_kernels(void **state)
 {
@@ -1027,6 +1119,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed_numbers),
+        cmocka_unit_test(test_vllms_numbers),
+        cmocka_unit_test(test_vllms_detectors),
         cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_tints),
         cmocka_unit_test(test_random_chains),
