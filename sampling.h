@@ -186,85 +186,85 @@
 */
 /* The rooms of src/, and the line where each begins:
 
-       2 api/opening.h                    8658 samplers/greedy.h               20324 grammar/gbnf.h
-     272 api/config.h                     8699 samplers/choose.h               20616 grammar/regex.h
-     303 api/types.h                      8762 samplers/ratio.h                21013 grammar/derivatives.h
-     553 api/missing.h                    8829 samplers/draw.h                 21614 grammar/vocabulary.h
-     567 api/sample.h                     8914 samplers/dist.h                 22082 grammar/triggers.h
-     656 api/chains.h                     8944 samplers/gumbel.h               22407 grammar/matcher.h
-     908 api/samplers.h                   9011 watermark/function.h            22584 grammar/states.h
-    1170 api/gumbel.h                     9128 watermark/text.h                22739 grammar/items.h
-    1193 api/operator.h                   9317 watermark/draw.h                22865 grammar/masks.h
-    1243 api/kv.h                         9526 samplers/mirostat.h             23060 grammar/runs.h
-    1424 api/llama_cpp.h                  9774 samplers/adaptive_p.h           23233 grammar/entries.h
-    1466 api/text_error.h                 9928 samplers/custom.h               23604 grammar/accepting.h
-    1483 api/grammar.h                    9988 config/describe.h               23940 grammar/waiting.h
-    1678 api/shards.h                    10169 config/from_params.h            24066 grammar/history.h
-    1776 api/peers.h                     10234 config/orders.h                 24192 grammar/room.h
-    1854 api/drafts.h                    10465 config/numbers.h                24493 grammar/sampler.h
-    1953 api/constraints.h               10603 config/set.h                    24702 grammar/forced.h
-    2256 api/watermark.h                 10757 config/tell.h                   24870 grammar/hooks.h
-    2395 api/parts.h                     10888 config/settings.h               24994 schema/head.h
-    2437 base/switches.h                 11000 life/rollback.h                 25168 schema/errors.h
-    2691 base/random.h                   11256 life/chain.h                    25280 schema/collections.h
-    2714 base/mt19937.h                  11536 life/members.h                  25314 schema/references.h
-    2788 base/exact.h                    11651 life/update.h                   25586 schema/strings.h
-    3000 base/bits128.h                  11848 life/copy.h                     25648 schema/numbers.h
-    3079 base/elements.h                 12016 rows/row.h                      25850 schema/sets.h
-    3208 watermark/colours.h             12322 rows/reserve.h                  26048 schema/formats.h
-    3272 kernels/llama_cpp/contract.h    12392 rows/pieces.h                   26245 schema/scalars.h
-    3320 kernels/contract.h              12507 rows/thresholds.h               26544 schema/goals.h
-    3449 kernels/scalar.h                12613 rows/compact.h                  26765 schema/alternatives.h
-    3655 kernels/llama_cpp/scalar.h      12795 rows/sums.h                     27243 schema/objects.h
-    3676 kernels/sets.h                  12943 rows/changes.h                  27756 schema/arrays.h
-    3725 kernels/vectors.h               13024 rows/cuts.h                     28074 schema/whole.h
-    3843 kernels/avx512.h                13455 rows/typical.h                  28247 tags/head.h
-    3927 kernels/avx2.h                  13767 rows/tail_free.h                28370 tags/words.h
-    3989 kernels/sse2.h                  13840 rows/selecting.h                28478 tags/inside.h
-    4006 kernels/neon.h                  13971 rows/mirostat.h                 28619 tags/formats.h
-    4028 kernels/wasm.h                  14052 watermark/rows.h                29020 grammar/grammars.h
-    4044 kernels/generic.h               14165 rows/plan.h                     29083 peers/tables.h
-    4064 kernels/shared.h                14213 rows/logprobs.h                 29414 peers/values.h
-    4188 kernels/passes.h                14299 rows/step.h                     29845 peers/llama_server.h
-    4877 kernels/llama_cpp/passes.h      14316 rows/llama_cpp/sums.h           29914 peers/fields.h
-    4961 kernels/check.h                 14630 rows/llama_cpp/samplers.h       30123 peers/requests.h
-    4985 kernels/dispatch.h              15095 rows/llama_cpp/step.h           30251 shards/head.h
-    5191 core/array.h                    15125 run/apply.h                     30400 shards/bytes.h
-    5521 core/table.h                    15207 run/writing.h                   30498 shards/merging.h
-    5704 core/windows.h                  15331 run/arrays.h                    30788 shards/row.h
-    5796 constraints/record.h            15433 run/arrays_llama_cpp.h          30947 shards/answers.h
-    5854 watermark/record.h              15631 run/walk.h                      31504 shards/logprobs.h
-    5874 rows/work.h                     15735 run/finish.h                    31650 shards/told.h
-    5900 life/past.h                     15775 run/draw_llama_cpp.h            31804 shards/steps.h
-    5960 core/record.h                   15849 run/draw.h                      32014 shards/prefix.h
-    6078 core/fields.h                   15927 run/sample.h                    32564 shards/cuts.h
-    6165 core/owners.h                   16043 watermark/making.h              32776 shards/draws.h
-    6237 core/mt19937.h                  16272 watermark/tails.h               32932 shards/way.h
-    6294 core/no_mt19937.h               16372 watermark/detect.h              33046 shards/memory.h
-    6327 core/making.h                   16596 run/verify.h                    33130 shards/batch.h
-    6460 core/streams.h                  16700 run/batch.h                     33538 drafts/head.h
-    6498 life/state_fields.h             16852 life/state.h                    33598 drafts/block.h
-    6598 samplers/llama_cpp.h            17028 operator/weights.h              33788 drafts/tree.h
-    6686 samplers/logit_bias.h           17116 operator/search.h               33924 drafts/relaxed.h
-    6787 samplers/patch.h                17255 operator/run.h                  34009 constraints/automaton.h
-    6837 samplers/penalties.h            17424 kv/cells.h                      34107 constraints/making.h
-    6987 samplers/dry.h                  17461 kv/making.h                     34360 constraints/sampler.h
-    7444 samplers/cut.h                  17687 kv/slot.h                       34455 constraints/constructors.h
-    7467 samplers/top_n_sigma.h          17826 kv/sequences.h                  34820 constraints/patterns.h
-    7568 samplers/top_k.h                17961 kv/data.h                       35024 constraints/looking.h
-    7624 samplers/tail_free.h            18085 kv/update.h                     35091 constraints/thinking.h
-    7747 samplers/typical.h              18211 kv/state.h                      35342 constraints/schedule.h
-    7821 samplers/top_p.h                18423 llama_cpp/functions.h           35432 constraints/accepting.h
-    7863 samplers/min_p.h                18493 llama_cpp/object.h              35616 constraints/drawing.h
-    7904 samplers/by_sums.h              18547 llama_cpp/vocabulary.h          35803 constraints/told.h
-    8050 samplers/top_h.h                18624 text/reading.h                  35868 constraints/kind.h
-    8103 samplers/min_k.h                18734 text/strings.h                  35926 constraints/top_p_decay.h
-    8159 samplers/xtc.h                  18834 text/values.h                   36010 constraints/accessors.h
-    8241 samplers/infill.h               18989 text/documents.h                36118 core/kinds.h
-    8356 samplers/temperature.h          19065 grammar/head.h                  36166 base/restore.h
-    8519 samplers/smoothing.h            19100 grammar/tree.h                  36180 api/license.h
-    8601 samplers/softmax.h              19936 grammar/finishing.h
-    8633 samplers/drafted.h              20239 grammar/reading.h
+       2 api/opening.h                    8709 samplers/drafted.h              20324 grammar/reading.h
+     272 api/config.h                     8734 samplers/greedy.h               20409 grammar/gbnf.h
+     303 api/types.h                      8776 samplers/choose.h               20701 grammar/regex.h
+     553 api/missing.h                    8839 samplers/ratio.h                21098 grammar/derivatives.h
+     567 api/sample.h                     8906 samplers/draw.h                 21699 grammar/vocabulary.h
+     656 api/chains.h                     8991 samplers/dist.h                 22167 grammar/triggers.h
+     908 api/samplers.h                   9023 samplers/gumbel.h               22492 grammar/matcher.h
+    1170 api/gumbel.h                     9092 watermark/function.h            22669 grammar/states.h
+    1193 api/operator.h                   9209 watermark/text.h                22824 grammar/items.h
+    1243 api/kv.h                         9398 watermark/draw.h                22950 grammar/masks.h
+    1424 api/llama_cpp.h                  9607 samplers/mirostat.h             23145 grammar/runs.h
+    1466 api/text_error.h                 9857 samplers/adaptive_p.h           23318 grammar/entries.h
+    1483 api/grammar.h                   10013 samplers/custom.h               23689 grammar/accepting.h
+    1678 api/shards.h                    10073 config/describe.h               24025 grammar/waiting.h
+    1776 api/peers.h                     10254 config/from_params.h            24151 grammar/history.h
+    1854 api/drafts.h                    10319 config/orders.h                 24277 grammar/room.h
+    1953 api/constraints.h               10550 config/numbers.h                24578 grammar/sampler.h
+    2256 api/watermark.h                 10688 config/set.h                    24787 grammar/forced.h
+    2395 api/parts.h                     10842 config/tell.h                   24955 grammar/hooks.h
+    2437 base/switches.h                 10973 config/settings.h               25079 schema/head.h
+    2691 base/random.h                   11085 life/rollback.h                 25253 schema/errors.h
+    2714 base/mt19937.h                  11341 life/chain.h                    25365 schema/collections.h
+    2788 base/exact.h                    11621 life/members.h                  25399 schema/references.h
+    3000 base/bits128.h                  11736 life/update.h                   25671 schema/strings.h
+    3079 base/elements.h                 11933 life/copy.h                     25733 schema/numbers.h
+    3208 watermark/colours.h             12101 rows/row.h                      25935 schema/sets.h
+    3272 kernels/llama_cpp/contract.h    12407 rows/reserve.h                  26133 schema/formats.h
+    3320 kernels/contract.h              12477 rows/pieces.h                   26330 schema/scalars.h
+    3449 kernels/scalar.h                12592 rows/thresholds.h               26629 schema/goals.h
+    3655 kernels/llama_cpp/scalar.h      12698 rows/compact.h                  26850 schema/alternatives.h
+    3676 kernels/sets.h                  12880 rows/sums.h                     27328 schema/objects.h
+    3725 kernels/vectors.h               13028 rows/changes.h                  27841 schema/arrays.h
+    3843 kernels/avx512.h                13109 rows/cuts.h                     28159 schema/whole.h
+    3927 kernels/avx2.h                  13540 rows/typical.h                  28332 tags/head.h
+    3989 kernels/sse2.h                  13852 rows/tail_free.h                28455 tags/words.h
+    4006 kernels/neon.h                  13925 rows/selecting.h                28563 tags/inside.h
+    4028 kernels/wasm.h                  14056 rows/mirostat.h                 28704 tags/formats.h
+    4044 kernels/generic.h               14137 watermark/rows.h                29105 grammar/grammars.h
+    4064 kernels/shared.h                14250 rows/plan.h                     29168 peers/tables.h
+    4188 kernels/passes.h                14298 rows/logprobs.h                 29499 peers/values.h
+    4877 kernels/llama_cpp/passes.h      14384 rows/step.h                     29930 peers/llama_server.h
+    4961 kernels/check.h                 14401 rows/llama_cpp/sums.h           29999 peers/fields.h
+    4985 kernels/dispatch.h              14715 rows/llama_cpp/samplers.h       30208 peers/requests.h
+    5191 core/array.h                    15180 rows/llama_cpp/step.h           30336 shards/head.h
+    5521 core/table.h                    15210 run/apply.h                     30485 shards/bytes.h
+    5712 core/windows.h                  15292 run/writing.h                   30583 shards/merging.h
+    5804 constraints/record.h            15416 run/arrays.h                    30873 shards/row.h
+    5862 watermark/record.h              15518 run/arrays_llama_cpp.h          30999 shards/answers.h
+    5882 rows/work.h                     15716 run/walk.h                      31570 shards/logprobs.h
+    5908 life/past.h                     15820 run/finish.h                    31716 shards/told.h
+    5968 core/record.h                   15860 run/draw_llama_cpp.h            31870 shards/asking.h
+    6102 core/plans.h                    15934 run/draw.h                      32005 shards/prefix.h
+    6138 core/fields.h                   16012 run/sample.h                    32555 shards/plans.h
+    6225 core/owners.h                   16128 watermark/making.h              33030 samplers/plans.h
+    6297 core/mt19937.h                  16357 watermark/tails.h               33307 shards/way.h
+    6354 core/no_mt19937.h               16457 watermark/detect.h              33426 shards/memory.h
+    6387 core/making.h                   16681 run/verify.h                    33506 shards/batch.h
+    6520 core/streams.h                  16785 run/batch.h                     33914 drafts/head.h
+    6558 life/state_fields.h             16937 life/state.h                    33974 drafts/block.h
+    6658 samplers/llama_cpp.h            17113 operator/weights.h              34164 drafts/tree.h
+    6746 samplers/logit_bias.h           17201 operator/search.h               34300 drafts/relaxed.h
+    6847 samplers/patch.h                17340 operator/run.h                  34385 constraints/automaton.h
+    6897 samplers/penalties.h            17509 kv/cells.h                      34483 constraints/making.h
+    7047 samplers/dry.h                  17546 kv/making.h                     34736 constraints/sampler.h
+    7504 samplers/cut.h                  17772 kv/slot.h                       34831 constraints/constructors.h
+    7527 samplers/top_n_sigma.h          17911 kv/sequences.h                  35196 constraints/patterns.h
+    7629 samplers/top_k.h                18046 kv/data.h                       35400 constraints/looking.h
+    7686 samplers/tail_free.h            18170 kv/update.h                     35467 constraints/thinking.h
+    7810 samplers/typical.h              18296 kv/state.h                      35718 constraints/schedule.h
+    7885 samplers/top_p.h                18508 llama_cpp/functions.h           35808 constraints/accepting.h
+    7929 samplers/min_p.h                18578 llama_cpp/object.h              35992 constraints/drawing.h
+    7971 samplers/by_sums.h              18632 llama_cpp/vocabulary.h          36179 constraints/told.h
+    8119 samplers/top_h.h                18709 text/reading.h                  36244 constraints/kind.h
+    8172 samplers/min_k.h                18819 text/strings.h                  36302 constraints/top_p_decay.h
+    8229 samplers/xtc.h                  18919 text/values.h                   36386 constraints/accessors.h
+    8313 samplers/infill.h               19074 text/documents.h                36494 core/kinds.h
+    8428 samplers/temperature.h          19150 grammar/head.h                  36542 base/restore.h
+    8592 samplers/smoothing.h            19185 grammar/tree.h                  36556 api/license.h
+    8676 samplers/softmax.h              20021 grammar/finishing.h
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -5538,56 +5538,62 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all; its order is the default order of a chain. What a kind is stands in the room of its sampler, and
+   The list of all, each with its plan (samplers/plans.h; none: an executor that goes by plans leaves it to the steps);
+   its order is the default order of a chain. What a kind is stands in the room of its sampler, and
    behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
    called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
    there a kind whose part is not asked for has an empty row. */
 /* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
+#else
+#define SAMPI_GUMBEL_KIND(X) X(GUMBEL, none)
+#endif
 #define SAMPI_KINDS(X) \
-    X(LOGIT_BIAS) \
-    X(PENALTIES) \
-    X(DRY) \
-    X(TOP_N_SIGMA) \
-    X(TOP_K) \
-    X(TAIL_FREE) \
-    X(TYPICAL) \
-    X(TOP_P) \
-    X(MIN_P) \
-    X(TOP_A) \
-    X(P_LESS) \
-    X(P_LESS_NORM) \
-    X(EPSILON) \
-    X(ETA) \
-    X(TOP_H) \
-    X(MIN_K) \
-    X(XTC) \
-    X(INFILL) \
-    X(TEMP) \
-    X(TEMP_EXT) \
-    X(SMOOTHING) \
-    X(LOG_SOFTMAX) \
-    X(SOFTMAX) \
-    X(GREEDY) \
-    X(DIST) \
-    X(MIROSTAT) \
-    X(MIROSTAT_V2) \
-    X(ADAPTIVE_P) \
-    X(GUMBEL) \
-    X(CHAIN) \
-    X(CUSTOM) \
-    X(GRAMMAR) \
-    X(CONSTRAINT) \
-    X(TOP_P_DECAY) \
-    X(WATERMARK) \
-    X(SYNTHID) \
-    X(SBW)
+    X(LOGIT_BIAS, patch) \
+    X(PENALTIES, patch) \
+    X(DRY, patch) \
+    X(TOP_N_SIGMA, top_n_sigma) \
+    X(TOP_K, top_k) \
+    X(TAIL_FREE, tail_free) \
+    X(TYPICAL, typical) \
+    X(TOP_P, top_p) \
+    X(MIN_P, min_p) \
+    X(TOP_A, by_sums) \
+    X(P_LESS, by_sums) \
+    X(P_LESS_NORM, by_sums) \
+    X(EPSILON, by_sums) \
+    X(ETA, by_sums) \
+    X(TOP_H, beginning) \
+    X(MIN_K, beginning) \
+    X(XTC, xtc) \
+    X(INFILL, none) \
+    X(TEMP, temp) \
+    X(TEMP_EXT, temp) \
+    X(SMOOTHING, smoothing) \
+    X(LOG_SOFTMAX, log_softmax) \
+    X(SOFTMAX, softmax) \
+    X(GREEDY, greedy) \
+    X(DIST, dist) \
+    X(MIROSTAT, mirostat) \
+    X(MIROSTAT_V2, mirostat_v2) \
+    X(ADAPTIVE_P, adaptive_p) \
+    SAMPI_GUMBEL_KIND(X) \
+    X(CHAIN, none) \
+    X(CUSTOM, none) \
+    X(GRAMMAR, none) \
+    X(CONSTRAINT, none) \
+    X(TOP_P_DECAY, top_p) \
+    X(WATERMARK, none) \
+    X(SYNTHID, none) \
+    X(SBW, none)
 /* clang-format on */
 
 /* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
    SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
    none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id) SAMPI_##id,
+#define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -5626,7 +5632,9 @@ enum {
     SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
     SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
     SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000        /* its apply begins with sorting, so an array may be sorted before it */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply begins with sorting, so an array may be sorted before it */
+
+    SAMPI_LISTS_FEW = 0x800000 /* its plan does well without a list of all tokens, which may be long */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -5984,6 +5992,39 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
+/* The numbers of samplers that are nothing but numbers: of cut all that cut by p (of tail_free p = z, of min_k tau, of
+   top_n_sigma n). An executor may copy them to where it works, as a device does. */
+typedef struct sampi_cut_numbers {
+    float p;
+    size_t min_keep;
+} sampi_cut_numbers;
+
+typedef struct sampi_xtc_numbers {
+    float p, t;
+    size_t min_keep;
+} sampi_xtc_numbers;
+
+typedef struct sampi_top_k_numbers {
+    int32_t k, ties; /* 1: all that equal the last one stay */
+} sampi_top_k_numbers;
+
+typedef struct sampi_temp_numbers {
+    float t, delta, exponent;
+} sampi_temp_numbers;
+
+typedef struct sampi_smoothing_numbers {
+    float factor, curve;
+} sampi_smoothing_numbers;
+
+typedef struct sampi_mirostat_numbers {
+    float tau, eta;
+    int32_t n_vocab, m;
+} sampi_mirostat_numbers;
+
+typedef struct sampi_adaptive_numbers {
+    float target, decay, sum, total;
+} sampi_adaptive_numbers;
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
    status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
    average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
@@ -6010,30 +6051,13 @@ struct sampi_sampler {
     sampi_work work;                 /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
-        struct {
-            float p;
-            size_t min_keep;
-        } cut; /* all that cut by p; of tail_free p = z, of min_k tau, of top_n_sigma n */
-        struct {
-            float p, t;
-            size_t min_keep;
-        } xtc;
-        struct {
-            int32_t k, ties; /* 1: all that equal the last one stay */
-        } top_k;
-        struct {
-            float t, delta, exponent;
-        } temp;
-        struct {
-            float factor, curve;
-        } smoothing;
-        struct {
-            float tau, eta;
-            int32_t n_vocab, m;
-        } mirostat;
-        struct {
-            float target, decay, sum, total;
-        } adaptive;
+        sampi_cut_numbers cut;
+        sampi_xtc_numbers xtc;
+        sampi_top_k_numbers top_k;
+        sampi_temp_numbers temp;
+        sampi_smoothing_numbers smoothing;
+        sampi_mirostat_numbers mirostat;
+        sampi_adaptive_numbers adaptive;
         struct {
             int32_t n_vocab, n;
             const samp_logit_bias *from;
@@ -6074,6 +6098,42 @@ struct sampi_sampler {
 #endif
     } u;
 };
+
+/* ---- src/core/plans.h ---- */
+/* ---- plans ----
+   A plan says what a sampler asks of a row of logits and what it does to it, in the words of an executor: whoever runs
+   a chain some other way than step by step over an array. Rooms of samplers/ hold their plans behind
+   #ifdef SAMPI_PLANS. samplers/plans.h is the list of these rooms; it is included once for each executor, with
+   SAMPI_ON(name), the executor's own name for everything a plan calls: `sums` is sampi_shard_sums for slices and
+   sampi_gpu_sums for a device. run/README.md has the executor's duties, question by question.
+
+   A question returns SAMPI_KNOWN and its answer; SAMPI_WAITS if that is not there yet (a round of messages, a pass over
+   the row): then the plan returns that too, and is entered again from its start; or anything else, which the plan
+   hands on: a status, or what the executor alone understands. So a plan asks for all it needs before it changes
+   anything. One that goes on asking behind a change counts its phases in the executor's memory; phase is 0 when a
+   sampler's turn begins. */
+
+enum { SAMPI_WAITS = 0, SAMPI_KNOWN = 1 };
+
+/* What a plan keeps from one entry to the next. */
+typedef struct sampi_memory {
+    int32_t phase;
+    float max;
+    double number;
+    uint64_t count;
+} sampi_memory;
+
+/* What comes behind sums: an executor may fetch it along. */
+typedef enum sampi_then {
+    SAMPI_THEN_NOTHING, /* nothing that depends on other tokens */
+    SAMPI_THEN_FIRST,   /* the first tokens in order */
+    SAMPI_THEN_PREFIX,  /* the end of a prefix by logit, with the share u.cut.p of the mass */
+    SAMPI_THEN_SCORES,  /* the same by typical's score */
+    SAMPI_THEN_FLOOR    /* a floor, with u.cut.min_keep tokens at least */
+} sampi_then;
+
+/* What a cut leaves in the array of candidates; of interest to an executor that shows an array. */
+enum { SAMPI_SHOWS_ORDER = 1, SAMPI_SHOWS_P = 2 };
 
 /* ---- src/core/fields.h ---- */
 /* ---- the numbers of the samplers ----
@@ -7560,10 +7620,11 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_N_SIGMA_ROW \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+
 
 /* ---- src/samplers/top_k.h ---- */
 /* ---- top_k ----
@@ -7616,10 +7677,11 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
+
 
 /* ---- src/samplers/tail_free.h ---- */
 /* ---- tail_free (Bricken 2019) ----
@@ -7744,6 +7806,7 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
 
+
 /* ---- src/samplers/typical.h ---- */
 /* ---- typical (Meister et al. 2022) ----
    It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
@@ -7814,9 +7877,10 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+
 
 /* ---- src/samplers/top_p.h ---- */
 /* ---- top_p (Holtzman et al. 2019) ----
@@ -7856,9 +7920,11 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
+
 
 /* ---- src/samplers/min_p.h ---- */
 /* ---- min_p (Nguyen et al. 2024) ----
@@ -7896,10 +7962,11 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
             SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
+
 
 /* ---- src/samplers/by_sums.h ---- */
 /* ---- top_a, p_less, p_less_norm, epsilon, eta ----
@@ -7977,7 +8044,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 #endif
 
 /* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
-#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_FLAGS \
+    SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
@@ -8046,6 +8114,7 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 };
 
 #define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
+
 
 /* ---- src/samplers/top_h.h ---- */
 /* ---- top_h (Baghaei Potraghloo et al. 2025) ----
@@ -8156,6 +8225,7 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
 
+
 /* ---- src/samplers/xtc.h ---- */
 /* ---- xtc, "exclude top choices" (p-e-w) ----
    With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
@@ -8234,9 +8304,11 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", \
+        SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+
 
 /* ---- src/samplers/infill.h ---- */
 /* ---- infill ----
@@ -8498,8 +8570,8 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
+            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
 
@@ -8512,9 +8584,10 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
+
 
 /* ---- src/samplers/smoothing.h ---- */
 /* ---- smoothing, log_softmax ----
@@ -8522,7 +8595,7 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
    (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
    so that penalties behind it do not depend on the logits' zero. */
 
-static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
+static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
 /* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
    in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
@@ -8549,7 +8622,7 @@ static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
    sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
-    double c = sampi_bend_of(s), top = (double)max + 0.0;
+    double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
     double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
     char *at = (char *)l;
     bool direct = z && stride == sizeof(float) && all < 1e30;
@@ -8588,15 +8661,17 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_SMOOTHING_ROW \
-    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
-        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
-        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
+        sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_LOG_SOFTMAX_ROW \
-    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+
 
 /* ---- src/samplers/softmax.h ---- */
 /* ---- softmax ----
@@ -8629,6 +8704,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_pl
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+
 
 /* ---- src/samplers/drafted.h ---- */
 /* ---- a row of a draft ----
@@ -8691,10 +8767,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
+
 
 /* ---- src/samplers/choose.h ---- */
 /* ---- which candidate a random number falls on ----
@@ -8937,15 +9014,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+
 
 /* ---- src/samplers/gumbel.h ---- */
 /* ---- gumbel ----
    Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
    position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
    0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
+
 #ifdef SAMPLING_GUMBEL_DECLARED
 
 /* A race under way: who leads, and the time that is to be beaten. */
@@ -9003,10 +9083,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GUMBEL_ROW \
-    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+    "gumbel", 6, 0, "", SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
+
 #ifdef SAMPLING_WATERMARK_DECLARED
 /* ---- src/watermark/function.h ---- */
 /* ---- watermarks: the function ----
@@ -9752,7 +9833,7 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
             SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
@@ -9767,9 +9848,11 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+            SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+
 
 /* ---- src/samplers/adaptive_p.h ---- */
 /* ---- adaptive_p (MrJackSpade) ----
@@ -9921,9 +10004,11 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
+
 
 /* ---- src/samplers/custom.h ---- */
 /* ---- custom ----
@@ -30838,13 +30923,13 @@ typedef struct sampi_shard_row {
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;         /* the member at work, */
-    bool drawing;   /* which has cut what it draws from */
-    bool open;      /* its token is not known yet */
-    int wrong;      /* the status that this rank has told of it */
-    unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;   /* LIST: list and rest are of the candidates as they are */
-    size_t n_asked; /* LIST: entries */
+    int at;              /* the member at work, */
+    sampi_memory memory; /* and what its plan keeps */
+    bool open;           /* its token is not known yet */
+    int wrong;           /* the status that this rank has told of it */
+    unsigned ask;        /* SAMPI_ASK_..., and what of it is known */
+    unsigned has;        /* LIST: list and rest are of the candidates as they are */
+    size_t n_asked;      /* LIST: entries */
     uint32_t rounds;
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
@@ -30907,42 +30992,9 @@ static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
-   are listed, and the member is not done. */
-enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
-
-/* The table of steps: a kind, its step (sampi_shard_...), and of a sampler s: will it want to know the least logit? May
-   it want all tokens listed? What stands in no row is gathered; what only patches or shows has a flag in core/table.h.
-   */
-/* clang-format off */
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_SHARD_GUMBEL(X) X(GUMBEL, gumbel, false, false)
-#else
-#define SAMPI_SHARD_GUMBEL(X)
-#endif
-#define SAMPI_SHARD_STEPS(X) \
-    X(TOP_N_SIGMA, sigma, true, false) \
-    X(TOP_K, top_k, s->u.top_k.k > SAMPI_SHARD_ROOM, s->u.top_k.ties) \
-    X(TAIL_FREE, tail_free, false, true) \
-    X(TYPICAL, typical, true, false) \
-    X(TOP_P, top_p, true, false) \
-    X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(P_LESS_NORM, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(XTC, xtc, false, false) \
-    X(TEMP, temp, false, false) \
-    X(TEMP_EXT, temp, false, false) \
-    X(SMOOTHING, smoothing, false, false) \
-    X(GREEDY, greedy, false, false) \
-    X(DIST, dist, false, false) \
-    X(MIROSTAT, mirostat, true, s->u.mirostat.m > SAMPI_SHARD_LIST) \
-    X(MIROSTAT_V2, mirostat_v2, false, false) \
-    X(ADAPTIVE_P, adaptive_p, false, false) \
-    SAMPI_SHARD_GUMBEL(X)
-/* clang-format on */
+/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token; all candidates are listed, and
+   the member is not done. */
+enum { SAMPI_ENDS = 2, SAMPI_LISTED };
 
 /* ---- src/shards/answers.h ---- */
 /* ---- shards: what a slice answers ----
@@ -31124,20 +31176,28 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will a member want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an
-   end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an end, to
+   cut no more than there is into buckets. */
+static bool sampi_takes_least(const sampi_sampler *s)
+{
+    switch (s->kind) {
+        case SAMPI_TOP_N_SIGMA:
+        case SAMPI_TYPICAL:
+        case SAMPI_TOP_P:
+        case SAMPI_TOP_P_DECAY:
+        case SAMPI_MIROSTAT: return true;
+        case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
+        default: return sampi_min_keep(s) > SAMPI_SHARD_LIST;
+    }
+}
+
+/* Will a member? Behind a short top_k none is asked. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = false;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
-        switch (s->kind) {
-#define SAMPI_SHARD_LEAST(id, step, least, all) \
-    case SAMPI_##id: wants = least; break;
-            SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
-#undef SAMPI_SHARD_LEAST
-            default: break;
-        }
+        wants = sampi_takes_least(s);
         if (s->kind == SAMPI_TOP_K) break;
     }
     return wants;
@@ -31360,6 +31420,12 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
+/* Does it draw from logits of its own? Without a target adaptive_p is dist. */
+static bool sampi_adapts(const sampi_sampler *s)
+{
+    return s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target >= 0.0f;
+}
+
 /* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
@@ -31367,7 +31433,7 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
-    if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
+    if (!sampi_adapts(s) || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
     row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
     row->row.k->adapt(l, n, 1.0f, aim);
@@ -31631,11 +31697,11 @@ static int sampi_shard_tell(sampi_shard_row *row)
     bool by_array = row->has_left;
     if (++row->telling == 1) {
         row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     if (row->telling == 2) {
         row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
@@ -31644,7 +31710,7 @@ static int sampi_shard_tell(sampi_shard_row *row)
         row->logprobs->processed = row->left;
     else
         sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
-    return SAMPI_STEP_ENDS;
+    return SAMPI_ENDS;
 }
 
 /* ---- src/shards/told.h ---- */
@@ -31801,12 +31867,10 @@ static bool sampi_take_parcel(sampi_shard_row *row, const sampi_parcel *p)
     }
 }
 
-/* ---- src/shards/steps.h ---- */
-/* ---- shards: one sampler on a row ----
-   The steps of samplers that change logits, and what all steps share. A step is called again with every answer until
-   it is done with the row. It asks for the facts that it lacks (sampi_lacks) and waits. With all that it needs it
-   decides as the sampler's apply does, by the same functions, and cuts or changes its slice and the list. Then it says
-   which facts still hold; the next step has to ask again for the others:
+/* ---- src/shards/asking.h ---- */
+/* ---- shards: asking ----
+   A plan's question comes in; what is not known yet is asked of all ranks (sampi_lacks), and the plan waits, or the
+   answer is there. Behind a change it says which facts still hold; the next member has to ask again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
@@ -31866,7 +31930,7 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     row->has &= ~(unsigned)SAMPI_ASK_LIST;
     row->ask = SAMPI_ASK_LIST;
     row->n_asked = n > row->n_list ? n - row->n_list : 0;
-    return SAMPI_STEP_WAITS;
+    return SAMPI_WAITS;
 }
 
 /* Ask for more of the list. */
@@ -31877,10 +31941,9 @@ static int sampi_ask_more(sampi_shard_row *row)
 }
 
 /* All tokens are listed, for the steps over the array: right for every sampler. */
-static int sampi_shard_gather(sampi_shard_row *row, sampi_sampler *s)
+static int sampi_shard_gather(sampi_shard_row *row)
 {
-    (void)s;
-    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_STEP_WAITS : sampi_ask_more(row);
+    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
 /* Is all that is left of the row in the list? */
@@ -31892,7 +31955,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     row->n_list = n;
     row->rest = 0;
     row->has |= SAMPI_ASK_LIST;
-    return 0;
+    return SAMPI_KNOWN;
 }
 
 /* How many of the list reach a floor. */
@@ -31936,78 +31999,6 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
             if (mass >= want && at + i + 1 >= min_keep) return at + i + 1;
         }
     }
-    return 0;
-}
-
-/* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
-static int sampi_shard_scale(sampi_shard_row *row, float t)
-{
-    if (!(t >= SAMPI_TEMP_MIN)) {
-        if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-        return sampi_keep_listed(row, 1);
-    }
-    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
-    row->row.top = sampi_times(row->row.top, t);
-    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
-    for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
-         row->n_list && row->list[row->n_list - 1].logit == last;)
-        row->n_list--;
-    sampi_sort_list(row);
-    if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
-    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
-    row->reaches = -INFINITY;
-    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
-    return 0;
-}
-
-/* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
-static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
-    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    if (row->sums.n <= 1) return 0;
-    return sampi_shard_scale(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &row->sums));
-}
-
-/* logit_bias, penalties, dry: nothing is known any more. */
-static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
-    row->has = 0;
-    row->n_list = 0;
-    row->reaches = -INFINITY;
-    return 0;
-}
-
-/* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
-static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
-    row->row.top = row->max;
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
-    row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
-    row->n_list = 0;
-    row->reaches = -INFINITY;
-    return 0;
-}
-
-/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
-   Where the cut lies within the list that is all; behind it each slice masks by itself. */
-static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
-{
-    const bool is_known = row->has & SAMPI_HAS_LEAST;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
-    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
-    double range = (double)row->max - (double)row->least, reach = 0.0;
-    if (range > 0.0)
-        reach = (double)s->u.cut.p * sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
-    size_t n = 0;
-    while (n < row->n_list && !((double)row->max - (double)row->list[n].logit > reach)) n++;
-    if (n < row->n_list) return sampi_keep_listed(row, n);
-    for (size_t i = 0; i < row->row.n; i++)
-        if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
-    sampi_drop_masked(row);
-    row->has &= SAMPI_ASK_TOP;
     return 0;
 }
 
@@ -32181,13 +32172,13 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     row->end.room = room;
     row->ask = SAMPI_ASK_RUNS | facts;
     row->has_kept = false;
-    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
+    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_WAITS;
     row->kept.max = max;
     if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
     else
         row->ask |= sampi_draws_from(row, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
-    return SAMPI_STEP_WAITS;
+    return SAMPI_WAITS;
 }
 
 /* Those in the bucket that has the end. */
@@ -32224,7 +32215,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     sampi_end *end = &row->end;
     sampi_end_within(end, 0.0, range, buckets, is_whole);
     row->ask = SAMPI_ASK_HIST;
-    if (range > 0.0) return SAMPI_STEP_WAITS;
+    if (range > 0.0) return SAMPI_WAITS;
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
     return sampi_ask_runs(row);
@@ -32284,10 +32275,10 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     row->reaches = sampi_float_up(floor);
     if (row->row.n) sampi_gather(&row->row, row->reaches);
     row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS | SAMPI_ASK_SUMS : 0);
-    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return 0;
+    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return SAMPI_KNOWN;
     row->rest = row->sums.n - row->n_list;
     row->has |= SAMPI_ASK_LIST;
-    return 0;
+    return SAMPI_KNOWN;
 }
 
 /* One bucket of those that have been counted has the end. */
@@ -32323,7 +32314,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         if (end->level >= 2) /* so many that close together often are few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
-        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
+        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
@@ -32426,12 +32417,12 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Look among the bucket's values. 0: the end is there. */
+/* Look among the bucket's values: is the end there? */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     bool all;
-    if (sampi_end_among(row, &all)) return 0;
+    if (sampi_end_among(row, &all)) return SAMPI_KNOWN;
     if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
     return sampi_ask_runs(row);
 }
@@ -32526,13 +32517,13 @@ static int sampi_end_first(sampi_shard_row *row)
     const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     const size_t room = sampi_guess_room(&g, at, tokens);
     int status = sampi_end_narrow(row);
-    if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
+    if (status != SAMPI_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
     return sampi_ask_list(row, room);
 }
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
-   LIST is known. The slice is cut when it returns 0. */
+   LIST is known. The slice is cut when it returns SAMPI_KNOWN. */
 static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
@@ -32553,43 +32544,46 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
         end->later = 0;
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     if (row->hist && !(row->runs && sampi_end_as_expected(row))) return sampi_end_narrow(row);
-    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
-    if (status == 0) sampi_end_cut(row);
-    return status;
+    int known = row->hist ? (int)SAMPI_KNOWN : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
+    if (known == SAMPI_KNOWN) sampi_end_cut(row);
+    return known;
 }
 
-/* ---- src/shards/cuts.h ---- */
-/* ---- shards: the steps of truncations ----
-   top_k, top_p, typical, min_p, top_a and its kin, xtc, tail_free. If a truncation keeps no more than the list of
-   first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its slice where
-   the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
+/* ---- src/shards/plans.h ---- */
+/* ---- shards: answers to plans ----
+   What a sampler's plan (core/plans.h) asks of a row in slices, and what it does to it: sampi_shard_<question>. The
+   plans themselves stand behind this room, compiled for slices with SAMPI_ON. If a truncation keeps no more than the
+   list of first candidates holds, the list is its answer, and all that is left of the row. Else each rank cuts its
+   slice where the whole row is cut: at a floor, which is a logit, or at the end of a prefix (shards/prefix.h). */
 
-/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. */
-static int sampi_shard_top_k(sampi_shard_row *row, sampi_sampler *s)
+typedef sampi_sampler sampi_shard_step;
+
+static sampi_memory *sampi_shard_memory(sampi_shard_row *row) { return &row->memory; }
+
+/* ---- what is known ---- */
+
+/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
+static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
 {
-    size_t k = (size_t)s->u.top_k.k;
-    if (s->u.top_k.ties) return sampi_shard_gather(row, s); /* how many they are no slice knows */
-    if (k <= row->n_list) return sampi_keep_listed(row, k);
-    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
-        return sampi_ask_list(row, k);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
-    if (row->n_list + row->rest <= k) return 0;
-    return sampi_seek(row, 0.0, 0, k, INFINITY);
+    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
+    return sampi_lacks(row, facts);
 }
 
-/* Z says which mass is wanted. The list has it, or the buckets that came with it say where it is reached. */
-static int sampi_shard_top_p(sampi_shard_row *row, sampi_sampler *s)
+/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
+   if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
+static int sampi_shard_max_for_floor(sampi_shard_row *row, sampi_sampler *s, double down, float *max)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST))
-        return SAMPI_STEP_WAITS;
-    size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
-    uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
-    size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, want, min_keep);
-    if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(row, 0.0, want, min_keep, INFINITY);
+    *max = row->max;
+    if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= (double)row->max + down) return SAMPI_KNOWN;
+    if (!sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) return SAMPI_KNOWN;
+    if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_WAITS;
+    row->has &= ~(unsigned)SAMPI_ASK_SUMS;
+    row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
+    row->ahead = sampi_float_up((double)row->max + down);
+    return SAMPI_WAITS;
 }
 
 /* How many are listed. Of k tokens with a share p of the mass each of those above them, which typical leaves out, has
@@ -32605,6 +32599,119 @@ static void sampi_typical_asks(sampi_shard_row *row, const sampi_sampler *s)
         row->end.buckets[0] /= 2;
         row->end.scale *= 0.5;
     }
+}
+
+/* n, Z and S, with what comes next: the first candidates, or the buckets in which an end is looked for. Z says which
+   mass is wanted; the list has it, or the buckets that came with it say where it is reached. */
+static int sampi_shard_sums(sampi_shard_row *row, sampi_sampler *s, sampi_then then, sampi_sums *sums)
+{
+    const unsigned facts = then == SAMPI_THEN_NOTHING ? SAMPI_ASK_SUMS : SAMPI_ASK_LIST | SAMPI_ASK_SUMS;
+    const bool ends = then == SAMPI_THEN_PREFIX || then == SAMPI_THEN_SCORES;
+    const bool lacks = then == SAMPI_THEN_FLOOR ? sampi_lacks_for_floor(row, facts, s)
+                       : ends ? sampi_lacks_for_end(row, facts, s->u.cut.min_keep > SAMPI_SHARD_LIST)
+                              : sampi_lacks(row, facts);
+    *sums = row->sums;
+    if (lacks && then == SAMPI_THEN_SCORES) sampi_typical_asks(row, s);
+    return lacks ? SAMPI_WAITS : SAMPI_KNOWN;
+}
+
+/* They come with SUMS. */
+static int sampi_shard_sum_of_squares(sampi_shard_row *row, uint64_t *squares)
+{
+    *squares = row->sums_of_squares;
+    return SAMPI_KNOWN;
+}
+
+/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
+   */
+static int sampi_shard_deviation(sampi_shard_row *row, float *max, double *sigma)
+{
+    const bool is_known = row->has & SAMPI_HAS_LEAST;
+    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
+    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_WAITS;
+    const double range = (double)row->max - (double)row->least;
+    *max = row->max;
+    *sigma = 0.0;
+    if (range > 0.0) *sigma = sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
+    return SAMPI_KNOWN;
+}
+
+/* The first m in order, or as many as there are (*m), in the list; *n: how many are left. */
+static int sampi_shard_first_sorted(sampi_shard_row *row, size_t *m, size_t *n)
+{
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    if (row->n_list < *m && row->rest) return sampi_ask_more(row);
+    if (*m > row->n_list) *m = row->n_list;
+    *n = row->n_list + (size_t)row->rest;
+    return SAMPI_KNOWN;
+}
+
+static float sampi_shard_nth(const sampi_shard_row *row, size_t i) { return row->list[i].logit; }
+
+static void sampi_shard_random(const sampi_shard_row *row, const sampi_sampler *s, uint64_t *random)
+{
+    (void)row;
+    sampi_random(s, 0, random);
+}
+
+/* How many have that mass, and the last of them. They begin the order; where they may go on behind the list, they are
+   counted. */
+static int sampi_shard_reach(sampi_shard_row *row, sampi_sampler *s, uint64_t mass, uint64_t *reached,
+                             samp_token_data *last)
+{
+    size_t n = 0;
+    (void)s;
+    while (n < row->n_list && sampi_weight(row->max, row->list[n].logit) >= mass) n++;
+    *reached = n;
+    *last = row->list[n ? n - 1 : 0];
+    if (n < row->n_list) return SAMPI_KNOWN;
+    if (sampi_lacks(row, SAMPI_ASK_REACH)) return SAMPI_WAITS;
+    row->has &= ~(unsigned)SAMPI_ASK_REACH;
+    *reached = row->reached;
+    *last = row->token;
+    return row->reached < n ? (int)SAMP_E_FORMAT : (int)SAMPI_KNOWN;
+}
+
+/* ---- what is done to the row ---- */
+
+/* Keep what reaches the floor, but min_keep tokens at least (from 1 on). LIST is known, but where all that is left
+   does. */
+static int sampi_shard_keep_above(sampi_shard_row *row, double floor, size_t min_keep)
+{
+    if ((double)row->reaches >= floor) return SAMPI_KNOWN;
+    const size_t keep = sampi_listed_above(row, floor);
+    if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
+    if (min_keep <= row->n_list && keep < row->n_list)
+        return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
+    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
+    return sampi_floor_cut(row, floor);
+}
+
+static int sampi_shard_keep_reaching(sampi_shard_row *row, float least)
+{
+    return sampi_shard_keep_above(row, (double)least, 1);
+}
+
+/* The shortest prefix with that mass and so many tokens. */
+static int sampi_shard_keep_prefix(sampi_shard_row *row, unsigned shows, uint64_t mass, size_t count)
+{
+    (void)shows;
+    const size_t keep = sampi_prefix_by_tiles(row, row->list, row->n_list, mass, count);
+    if (keep) return sampi_keep_listed(row, keep);
+    if (mass == 0 && row->n_list + row->rest <= count) return SAMPI_KNOWN;
+    return sampi_seek(row, 0.0, mass, count, INFINITY);
+}
+
+/* Up to 1,024 are a list of k. More are a prefix of k tokens without regard to mass. How many tie with the last one no
+   slice knows. */
+static int sampi_shard_keep_first(sampi_shard_row *row, size_t k, bool ties)
+{
+    if (ties) return sampi_shard_gather(row);
+    if (k <= row->n_list) return sampi_keep_listed(row, k);
+    if (k <= SAMPI_SHARD_ROOM && (!(row->has & SAMPI_ASK_LIST) || k < row->n_list + row->rest))
+        return sampi_ask_list(row, k);
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_WAITS;
+    return sampi_shard_keep_prefix(row, 0, 0, k);
 }
 
 /* Of d [n], in order, those that hold the mass become the list; 0: there are others. */
@@ -32639,99 +32746,47 @@ static size_t sampi_typical_near(sampi_shard_row *row)
     return sampi_list_prefix(row, d, row->near->n, row->end.want, row->end.min_keep);
 }
 
-/* Z and S give the mean, from which the distances of the order are taken. Buckets of these can't be asked for before,
-   but those by logit, which come along, tell where to look. */
-static int sampi_shard_typical(sampi_shard_row *row, sampi_sampler *s)
+/* typical: the shortest prefix by the distance from the mean. Buckets of these can't be asked for before the mean is
+   known, but those by logit, which come along, tell where to look. */
+static int sampi_shard_keep_nearest(sampi_shard_row *row, double mean, uint64_t mass, size_t min_keep)
 {
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s->u.cut.min_keep > SAMPI_SHARD_LIST)) {
-        sampi_typical_asks(row, s);
-        return SAMPI_STEP_WAITS;
-    }
-    size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
-    uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
-    double mean = (double)row->sums.s / (double)row->sums.z;
     const sampi_order order = sampi_order_from(row->max, mean);
     size_t keep = row->near    ? sampi_typical_near(row)
                   : row->seeks ? 0
-                               : sampi_typical_listed(row, &order, want, min_keep);
+                               : sampi_typical_listed(row, &order, mass, min_keep);
     if (keep) return sampi_keep_listed(row, keep);
-    return sampi_seek(row, mean, want, min_keep, INFINITY);
+    return sampi_seek(row, mean, mass, min_keep, INFINITY);
 }
 
-/* Keep what reaches the floor, but min_keep tokens at least. LIST is known. */
-static int sampi_shard_floor(sampi_shard_row *row, double floor, size_t min_keep)
+/* What is left is listed when the next member asks. */
+static int sampi_shard_settle(sampi_shard_row *row)
 {
-    const size_t keep = sampi_listed_above(row, floor);
-    if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
-    if (min_keep <= row->n_list && keep < row->n_list)
-        return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
-    if (min_keep > row->n_list) return sampi_seek(row, 0.0, 0, min_keep, floor);
-    return sampi_floor_cut(row, floor);
+    (void)row;
+    return SAMPI_KNOWN;
 }
 
-/* LIST and what else is needed, with the first buckets if min_keep may end behind the list. */
-static bool sampi_lacks_for_floor(sampi_shard_row *row, unsigned facts, const sampi_sampler *s)
+/* No array is shown. */
+static int sampi_shard_show(sampi_shard_row *row, unsigned shows)
 {
-    if (sampi_min_keep(s) > SAMPI_SHARD_LIST) return sampi_lacks_for_end(row, facts, true);
-    return sampi_lacks(row, facts);
+    (void)row, (void)shows;
+    return SAMPI_KNOWN;
 }
 
-/* The maximum gives the floor, so that what it leaves is known with the first message. Beside the list go SEGS of it,
-   if the draw is next, else SUMS: should more than the list be left, the next round is the draw, or the next one's. */
-static int sampi_shard_min_p(sampi_shard_row *row, sampi_sampler *s)
+/* xtc: that one becomes the first. */
+static int sampi_shard_drop_before(sampi_shard_row *row, const samp_token_data *last)
 {
-    double floor = (double)row->max + sampi_ln(s->u.cut.p);
-    if ((row->has & SAMPI_ASK_TOP) && (double)row->reaches >= floor) return 0;
-    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST, s)) {
-        if (row->ask != SAMPI_ASK_LIST || !(row->has & SAMPI_ASK_TOP)) return SAMPI_STEP_WAITS;
-        row->has &= ~(unsigned)SAMPI_ASK_SUMS;
-        row->ask |= sampi_draws_from(row, row->max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
-        row->ahead = sampi_float_up(floor);
-        return SAMPI_STEP_WAITS;
+    size_t gone = 0;
+    for (size_t i = 0; i < row->row.n; i++) {
+        const float l = row->row.x[i];
+        if (l > last->logit || (l == last->logit && row->row.id[i] < last->id)) row->work.x[i] = -INFINITY;
     }
-    return sampi_shard_floor(row, floor, sampi_min_keep(s));
-}
-
-/* top_a, p_less, p_less_norm, epsilon, eta: a floor that is a function of sums, in the doubles of sampi_sums_floor
-   everywhere. */
-static int sampi_shard_by_sums(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (sampi_lacks_for_floor(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS, s)) return SAMPI_STEP_WAITS;
-    double ln_p = sampi_ln(s->u.cut.p), n = (double)row->sums.n, z = (double)row->sums.z;
-    double more = (double)(sampi_takes_squares(s->kind) ? row->sums_of_squares : row->sums.s);
-    double floor = sampi_sums_floor(s->kind, ln_p, row->max, n, z, more);
-    return sampi_shard_floor(row, floor, sampi_min_keep(s));
-}
-
-/* What reaches the threshold begins the order. Where it may go on behind the list, it is counted. */
-static int sampi_shard_xtc(sampi_shard_row *row, sampi_sampler *s)
-{
-    uint64_t random[2];
-    sampi_random(s, 0, random);
-    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return 0;
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    uint64_t mass = sampi_xtc_mass(row, s), reached = 0;
-    while (reached < row->n_list && sampi_weight(row->max, row->list[reached].logit) >= mass) reached++;
-    samp_token_data last = row->list[reached ? reached - 1 : 0];
-    size_t listed = reached ? (size_t)reached - 1 : 0;
-    if (reached == row->n_list) {
-        if (sampi_lacks(row, SAMPI_ASK_REACH)) return SAMPI_STEP_WAITS;
-        if (row->reached < reached) return SAMP_E_FORMAT;
-        reached = row->reached;
-        last = row->token;
-        listed = row->n_list;
-    }
-    row->has &= ~(unsigned)SAMPI_ASK_REACH;
-    if (reached < 2 || row->sums.n - (reached - 1) < s->u.xtc.min_keep) return 0;
-    float floor = sampi_reach_floor(row, mass);
-    for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.x[i] >= floor && row->row.id[i] != last.id) row->work.x[i] = -INFINITY;
     sampi_drop_masked(row);
-    memmove(row->list, row->list + listed, (row->n_list - listed) * sizeof *row->list);
-    row->n_list -= listed;
-    row->max = last.logit;
+    while (gone < row->n_list && sampi_before(&SAMPI_BY_LOGIT, &row->list[gone], last)) gone++;
+    memmove(row->list, row->list + gone, (row->n_list - gone) * sizeof *row->list);
+    row->n_list -= gone;
+    row->max = last->logit;
     row->has &= SAMPI_ASK_TOP;
-    return 0;
+    return SAMPI_KNOWN;
 }
 
 /* To sort by id. */
@@ -32767,20 +32822,93 @@ static bool sampi_tail_listed(sampi_shard_row *row, const sampi_sampler *s)
 }
 
 /* It needs the order itself, of as many as its curve bends over: the list grows until the cut lies within it. */
-static int sampi_shard_tail_free(sampi_shard_row *row, sampi_sampler *s)
+static int sampi_shard_keep_tail(sampi_shard_row *row, sampi_sampler *s)
 {
-    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_WAITS;
     return sampi_tail_listed(row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
 }
 
-/* ---- src/shards/draws.h ---- */
-/* ---- shards: the steps that draw ----
-   dist, gumbel, mirostat, adaptive_p. A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS
-   is often asked for ahead, together with what decides the last cut. It must then be of the same logits and the same
-   maximum as if it were asked for now: `drawer` and `draw_max` say what it is of. */
+/* top_h, min_k. */
+static int sampi_shard_keep_beginning(sampi_shard_row *row, sampi_sampler *s)
+{
+    (void)s;
+    return sampi_shard_gather(row);
+}
 
-/* Draw from the logits of the member at work. 0: row->token is there. */
-static int sampi_shard_draw(sampi_shard_row *row, float max)
+static int sampi_shard_plan_none(sampi_shard_row *row, sampi_sampler *s)
+{
+    (void)s;
+    return sampi_shard_gather(row);
+}
+
+/* Each listed logit has changed, as those of the slice, and the order is kept. Where rounding makes ties, those with
+   the list's last logit may not be the first of their kind. */
+static void sampi_shard_relist(sampi_shard_row *row)
+{
+    for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
+         row->n_list && row->list[row->n_list - 1].logit == last;)
+        row->n_list--;
+    sampi_sort_list(row);
+    row->reaches = -INFINITY;
+}
+
+/* All logits by t. */
+static int sampi_shard_scale(sampi_shard_row *row, float t)
+{
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        if (sampi_lacks_first(row)) return SAMPI_WAITS;
+        return sampi_keep_listed(row, 1);
+    }
+    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
+    row->row.top = sampi_times(row->row.top, t);
+    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
+    sampi_shard_relist(row);
+    if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
+    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
+    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
+    return SAMPI_KNOWN;
+}
+
+/* All logits less one number. */
+static int sampi_shard_shift(sampi_shard_row *row, double less)
+{
+    for (size_t i = 0; i < row->row.n; i++) row->work.x[i] = sampi_log_softmaxed(less, row->row.x[i]);
+    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_log_softmaxed(less, row->list[i].logit);
+    sampi_shard_relist(row);
+    row->row.top = row->max = sampi_log_softmaxed(less, row->max);
+    row->has &= SAMPI_ASK_TOP;
+    return SAMPI_KNOWN;
+}
+
+/* logit_bias, penalties, dry: nothing is known any more. */
+static int sampi_shard_plan_patch(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
+    row->has = 0;
+    row->n_list = 0;
+    row->reaches = -INFINITY;
+    return SAMPI_KNOWN;
+}
+
+/* smoothing: each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is
+   known. */
+static int sampi_shard_bend(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    const unsigned has = s->u.smoothing.curve <= 3.0f ? row->has & SAMPI_ASK_TOP : 0u;
+    row->row.top = row->max;
+    (void)sampi_shard_plan_patch(row, s);
+    row->has = has;
+    return SAMPI_KNOWN;
+}
+
+/* ---- choosing ----
+   A draw takes two rounds: SEGS, the sums of each slice, and DRAW, the token. SEGS is often asked for ahead, together
+   with what decides the last cut. It must then be of the same logits and the same maximum as if it were asked for now:
+   `drawer` and `draw_max` say what it is of. */
+
+/* Draw from the logits of the member at work. SAMPI_KNOWN: row->token is there. */
+static int sampi_shard_draw_from(sampi_shard_row *row, float max)
 {
     if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
         row->drawer = row->at;
@@ -32788,58 +32916,56 @@ static int sampi_shard_draw(sampi_shard_row *row, float max)
         row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
         row->attempt = 0;
         row->ask = SAMPI_ASK_SEGS;
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     if (row->q == 0) return SAMP_E_FORMAT;
     if ((row->has & SAMPI_ASK_DRAW) && row->drawn != UINT32_MAX) {
         row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
-        return 0;
+        return SAMPI_KNOWN;
     }
     row->attempt = row->has & SAMPI_ASK_DRAW ? row->attempt + SAMPI_SHARD_TRIES : 0;
     row->has &= ~(unsigned)SAMPI_ASK_DRAW;
     row->ask = SAMPI_ASK_DRAW;
-    return SAMPI_STEP_WAITS;
+    return SAMPI_WAITS;
 }
 
-/* The token of the last member: accepted, it is the row's. */
-static int sampi_shard_accept(sampi_shard_row *row)
+/* The logits that a member draws from may have been made for it, by adaptive_p. What is listed is drawn from by the
+   array. */
+static int sampi_shard_draw(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
-    if (sampi_row_member(row, 1)) return 0;
-    int status = row->logprobs ? SAMP_OK : samp_accept(&row->s->base, row->token.id);
-    return status ? status : (int)SAMPI_STEP_ENDS;
+    if (sampi_is_listed(row)) return SAMPI_LISTED;
+    if (sampi_lacks_top(row)) return SAMPI_WAITS;
+    const int known = sampi_shard_draw_from(row, sampi_adapts(s) ? row->draw_max : row->max);
+    *token = row->token;
+    return known;
 }
 
-/* The first one in order, if it is the last. */
-static int sampi_shard_greedy(sampi_shard_row *row, sampi_sampler *s)
+static int sampi_shard_draw_and_sums(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token, sampi_sums *sums)
 {
-    (void)s;
-    if (sampi_row_member(row, 1)) return 0;
-    if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-    row->token = row->list[0];
-    return sampi_shard_accept(row);
-}
-
-/* Draws if it is the last. Of what, the maximum's place apart, it need not know: SEGS tells. */
-static int sampi_shard_dist(sampi_shard_row *row, sampi_sampler *s)
-{
-    (void)s;
-    if (sampi_row_member(row, 1)) return 0; /* another one draws, from the same */
-    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
-    int status = sampi_shard_draw(row, row->max);
-    return status ? status : sampi_shard_accept(row);
+    const int known = sampi_shard_draw(row, s, token);
+    sums->max = row->max;
+    sums->z = row->z;
+    return known;
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
 /* Each slice runs its own race; the winner of these has won. */
-static int sampi_shard_gumbel(sampi_shard_row *row, sampi_sampler *s)
+static int sampi_shard_race(sampi_shard_row *row, sampi_sampler *s, samp_token_data *token)
 {
     (void)s;
-    if (sampi_row_member(row, 1)) return 0; /* as in dist */
-    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
-    if (sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_STEP_WAITS;
-    return sampi_shard_accept(row);
+    if (sampi_lacks_top(row) || sampi_lacks(row, SAMPI_ASK_RACE)) return SAMPI_WAITS;
+    *token = row->token;
+    return SAMPI_KNOWN;
 }
 #endif
+
+/* The first one in order. */
+static int sampi_shard_top(sampi_shard_row *row, samp_token_data *token)
+{
+    if (sampi_lacks_first(row)) return SAMPI_WAITS;
+    *token = row->token = row->list[0];
+    return SAMPI_KNOWN;
+}
 
 /* Is adaptive_p's largest logit that of a listed token? The others are less likely than the last of these; if that lies
    below the aim, they are farther from it. Where distances nearly tie, rounding may prefer the farther one: the few
@@ -32865,70 +32991,319 @@ static bool sampi_adaptive_listed(const sampi_shard_row *row, const sampi_sample
     return true;
 }
 
-/* Logits by p, which is a float of Z. Their maximum is asked for, if no listed token has it. */
-static int sampi_shard_adaptive_p(sampi_shard_row *row, sampi_sampler *s)
+/* Logits by p, which is a float of Z: made when they are drawn from (sampi_draw_logits). Their maximum is asked for,
+   if no listed token has it. */
+static int sampi_shard_adapt_all(sampi_shard_row *row, const sampi_sums *sums, float aim)
 {
-    if (s->u.adaptive.target < 0.0f) return sampi_shard_dist(row, s);
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    if (row->drawer != row->at && !sampi_adaptive_listed(row, s, &row->draw_max)) {
-        row->ask = SAMPI_ASK_TOP;
-        return SAMPI_STEP_WAITS;
+    (void)sums, (void)aim;
+    if (row->drawer == row->at || sampi_adaptive_listed(row, sampi_row_member(row, 0), &row->draw_max))
+        return SAMPI_KNOWN;
+    row->ask = SAMPI_ASK_TOP;
+    return SAMPI_WAITS;
+}
+
+static float sampi_shard_before_adapt(const sampi_shard_row *row, const samp_token_data *token)
+{
+    (void)row;
+    return token->logit;
+}
+
+/* The member has chosen, and learns. The last one's token is accepted: it is the row's. Another one goes on with
+   adaptive_p's logits, of which nothing is known. */
+static int sampi_shard_choose(sampi_shard_row *row, sampi_sampler *s, const samp_token_data *token, float learnt)
+{
+    if (s->kind == SAMPI_MIROSTAT || s->kind == SAMPI_MIROSTAT_V2) s->now.mu = learnt;
+    if (sampi_adapts(s)) {
+        const float *l = sampi_draw_logits(row);
+        s->now.pending = token->id;
+        s->now.pending_p = learnt;
+        if (row->row.n) memcpy(row->work.x, l, row->row.n * sizeof *l);
+        row->n_list = 0;
+        row->has = 0;
+        row->reaches = -INFINITY;
     }
-    int status = sampi_shard_draw(row, row->draw_max);
-    if (status) return status;
-    s->now.pending = row->token.id;
-    s->now.pending_p = (float)(sampi_exp(row->max, row->token.logit) / (double)row->sums.z);
-    const float *l = sampi_draw_logits(row);
-    if (row->row.n) memcpy(row->work.x, l, row->row.n * sizeof *l);
-    row->n_list = 0;
-    row->has = 0;
-    row->reaches = -INFINITY; /* of the logits that were */
-    return sampi_shard_accept(row);
+    if (sampi_row_member(row, 1)) return SAMPI_KNOWN;
+    const int status = row->logprobs ? SAMP_OK : samp_accept(&row->s->base, token->id);
+    return status ? status : (int)SAMPI_ENDS;
 }
+#define SAMPI_ON(name) sampi_shard_##name
+/* ---- src/samplers/plans.h ---- */
+/* ---- the plans ----
+   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
 
-/* The end of both versions, behind their cuts, which know the maximum. Where few are left the array's selection goes
-   on. */
-static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s)
-{
-    row->drawing = true;
-    if (sampi_is_listed(row)) return SAMPI_STEP_LISTED;
-    int status = sampi_shard_draw(row, row->max);
-    if (status) return status;
-    s->now.mu = sampi_mirostat_next(s, (double)row->max - (double)row->token.logit, (double)row->z);
-    return sampi_shard_accept(row);
-}
+/* ---- src/samplers/top_n_sigma.h ---- */
 
-/* The first m of the list give Zipf's exponent, and that a number of tokens: a prefix by count, as top_k's. */
-static int sampi_shard_mirostat(sampi_shard_row *row, sampi_sampler *s)
+/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+static float SAMPI_ON(least_within)(float max, double reach)
 {
-    size_t m = (size_t)s->u.mirostat.m;
-    if (row->drawing) return sampi_shard_mirostat_draw(row, s);
-    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST, true)) return SAMPI_STEP_WAITS;
-    if (row->n_list < m && row->rest) return sampi_ask_more(row);
-    sampi_zipf zipf = { 0.0, 0.0 };
-    for (size_t i = 0; i + 1 < m && i + 1 < row->n_list; i++)
-        sampi_zipf_add(&zipf, i, row->list[i].logit, row->list[i + 1].logit);
-    size_t keep = sampi_zipf_keep(&zipf, s, row->n_list + (size_t)row->rest);
-    if (keep <= row->n_list) {
-        (void)sampi_keep_listed(row, keep);
-    } else if (keep < row->n_list + row->rest) {
-        int status = sampi_seek(row, 0.0, 0, keep, INFINITY);
-        if (status) return status;
+    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
+    while (in - out > 1) {
+        const int64_t mid = out + (in - out) / 2;
+        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
+            out = mid;
+        else
+            in = mid;
     }
-    return sampi_shard_mirostat_draw(row, s);
+    return sampi_unkey((int32_t)in);
 }
 
-/* mu and Z give a floor. */
-static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s)
+static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
 {
-    if (row->drawing) return sampi_shard_mirostat_draw(row, s);
-    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    double floor = sampi_mirostat_floor(s, row->max, (double)row->sums.z);
-    const size_t keep = sampi_listed_above(row, floor);
-    (void)(keep < row->n_list ? sampi_keep_listed(row, keep ? keep : 1) : sampi_floor_cut(row, floor));
-    return sampi_shard_mirostat_draw(row, s);
+    float max;
+    double sigma;
+    const int known = SAMPI_ON(deviation)(row, &max, &sigma);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
 }
 
+/* ---- src/samplers/top_k.h ---- */
+
+static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_first)(row, (size_t)s->u.top_k.k, s->u.top_k.ties != 0);
+}
+
+/* ---- src/samplers/tail_free.h ---- */
+
+/* Second differences need all weights in order: an answer of its own. */
+static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
+
+/* ---- src/samplers/typical.h ---- */
+
+/* Phase 1: the cut is made, which mostly leaves few. */
+static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
+        const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+        known = SAMPI_ON(keep_nearest)(row, (double)sums.s / (double)sums.z, mass, min_keep);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 1;
+    }
+    return SAMPI_ON(settle)(row);
+}
+
+/* ---- src/samplers/top_p.h ---- */
+
+static int SAMPI_ON(plan_top_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_PREFIX, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const uint64_t mass = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+    return SAMPI_ON(keep_prefix)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P, mass, min_keep ? min_keep : 1);
+}
+
+/* ---- src/samplers/min_p.h ---- */
+
+static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    const double down = sampi_ln(s->u.cut.p);
+    float max;
+    const int known = SAMPI_ON(max_for_floor)(row, s, down, &max);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_above)(row, (double)max + down, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+/* ---- src/samplers/by_sums.h ---- */
+
+/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    const sampi_kind kind = (sampi_kind)s->kind;
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        uint64_t more = sums.s;
+        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
+                                          (double)more);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(keep_above)(row, memory->number, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+/* ---- src/samplers/min_k.h ---- */
+
+/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_beginning)(row, s);
+}
+
+/* ---- src/samplers/xtc.h ---- */
+
+/* The coin is the same at each entry: it follows from the position. */
+static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data last;
+    uint64_t random[2], reached;
+    sampi_sums sums;
+    SAMPI_ON(random)(row, s, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMPI_KNOWN;
+    int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    known = SAMPI_ON(reach)(row, s, sampi_mass_of(sampi_share(s->u.xtc.t), sums.z), &reached, &last);
+    if (known != SAMPI_KNOWN) return known;
+    if (reached < 2 || sums.n - (reached - 1) < s->u.xtc.min_keep) return SAMPI_KNOWN;
+    return SAMPI_ON(drop_before)(row, &last);
+}
+
+/* ---- src/samplers/temperature.h ---- */
+
+/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (!(s->u.temp.delta > 0.0f)) return SAMPI_ON(scale)(row, s->u.temp.t);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(scale)(row, (float)memory->number);
+}
+
+/* ---- src/samplers/smoothing.h ---- */
+
+static int SAMPI_ON(plan_smoothing)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(bend)(row, s); }
+
+static int SAMPI_ON(plan_log_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(shift)(row, sampi_log_sum(sums.max, sums.z)) : known;
+}
+
+/* ---- src/samplers/softmax.h ---- */
+
+static int SAMPI_ON(plan_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(show)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P) : known;
+}
+
+/* ---- src/samplers/greedy.h ---- */
+
+static int SAMPI_ON(plan_greedy)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(top)(row, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+/* ---- src/samplers/dist.h ---- */
+
+static int SAMPI_ON(plan_dist)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(draw)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* ---- src/samplers/gumbel.h ---- */
+
+static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(race)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#endif
+/* ---- src/samplers/mirostat.h ---- */
+
+/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    sampi_sums sums;
+    const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const double down = (double)sums.max - (double)token.logit;
+    return SAMPI_ON(choose)(row, s, &token,
+                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+}
+
+/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_zipf zipf = { 0.0, 0.0 };
+        size_t m = (size_t)s->u.mirostat.m, n;
+        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        if (known != SAMPI_KNOWN) return known;
+        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
+        memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
+        memory->phase = 1;
+    }
+    if (memory->phase == 1) {
+        const int known = SAMPI_ON(keep_prefix)(row, 0, 0, (size_t)memory->count);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z);
+        memory->phase = 1;
+    }
+    if (memory->phase != 2) {
+        const int known = SAMPI_ON(keep_above)(row, memory->number, 1);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+/* ---- src/samplers/adaptive_p.h ---- */
+
+/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    samp_token_data token;
+    int known;
+    if (s->u.adaptive.target < 0.0f) return SAMPI_ON(plan_dist)(row, s);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        known = SAMPI_ON(adapt_all)(row, &sums,
+                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        if (known != SAMPI_KNOWN) return known;
+        memory->max = sums.max;
+        memory->count = sums.z;
+        memory->phase = 1;
+    }
+    known = SAMPI_ON(draw)(row, s, &token);
+    if (known != SAMPI_KNOWN) return known;
+    const float l = SAMPI_ON(before_adapt)(row, &token);
+    return SAMPI_ON(choose)(row, s, &token, (float)(sampi_exp(memory->max, l) / (double)memory->count));
+}
+
+#undef SAMPI_ON
 /* ---- src/shards/way.h ---- */
 /* ---- shards: a row's way through its chain ----
    Which step is next. A row goes forward only, from one member of its chain to the next; a step that waits is where
@@ -32936,20 +33311,24 @@ static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s)
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
-static int sampi_shard_step(sampi_shard_row *row)
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. One that
+   selects, and is not the last, changes nothing unless it cuts or has logits of its own. */
+static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const bool cuts = (flags & SAMPI_DROPS_FAST) || sampi_adapts(s);
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal.next[s->kind];
-    if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
-    if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
+    if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
+    if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
+    if ((flags & SAMPI_SELECTS) && !cuts && sampi_row_member(row, 1)) return SAMPI_KNOWN;
     switch (s->kind) {
-#define SAMPI_SHARD_STEP(id, step, least, all) \
-    case SAMPI_##id: return sampi_shard_##step(row, s);
-        SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
-#undef SAMPI_SHARD_STEP
-        default: return sampi_shard_gather(row, s);
+#define SAMPI_SHARD_PLAN(id, plan) \
+    case SAMPI_##id: return sampi_shard_plan_##plan(row, s);
+        SAMPI_KINDS(SAMPI_SHARD_PLAN)
+#undef SAMPI_SHARD_PLAN
+        default: return SAMP_E_UNSUPPORTED;
     }
 }
 
@@ -32989,7 +33368,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     job.n = shard->n_vocab;
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->drawing) { /* mirostat has cut */
+    if (row->memory.phase == 2) { /* mirostat has cut */
         sampi_sampler *s = sampi_row_member(row, 0);
         sampi_shard_next(row);
         (void)sampi_mirostat_select(s, &cur);
@@ -33017,30 +33396,31 @@ static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs =
 /* Go on, until an answer is needed. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
-    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
+    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
     row->ask = 0;
-    if (row->telling) status = SAMPI_STEP_ENDS;
-    while (status == 0 || status == SAMPI_STEP_LISTED) {
+    if (row->telling) status = SAMPI_ENDS;
+    while (status == SAMPI_KNOWN || status == SAMPI_LISTED) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
             break;
         }
         if (sampi_is_listed(row)) {
             status = sampi_shard_finish(row);
-            if (status == 0) status = SAMPI_STEP_ENDS;
+            if (status == SAMP_OK) status = SAMPI_ENDS;
             break;
         }
-        status = sampi_shard_step(row);
-        if (status) continue;
+        status = sampi_shard_run_step(row);
+        if (status != SAMPI_KNOWN) continue;
         sampi_shard_next(row);
-        row->drawing = row->seeks = row->has_kept = false;
+        row->memory.phase = 0;
+        row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
-    if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
-    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
-    if (status != SAMPI_STEP_WAITS) sampi_shard_close(row, status == SAMPI_STEP_ENDS ? 0 : status);
+    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_tell(row);
+    if (status == SAMPI_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
+    if (status != SAMPI_WAITS) sampi_shard_close(row, status == SAMPI_ENDS ? 0 : status);
 }
 
 /* ---- src/shards/memory.h ---- */
@@ -33055,13 +33435,9 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    switch (s->kind) {
-#define SAMPI_SHARD_ALL(id, step, least, all) \
-    case SAMPI_##id: return all;
-        SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
-#undef SAMPI_SHARD_ALL
-        default: return !sampi_is_chain(s);
-    }
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    return !sampi_is_chain(s) && !(sampi_traits_of(s->kind)->flags & SAMPI_LISTS_FEW);
 }
 
 /* The most that one row says in a round. */
@@ -33239,7 +33615,7 @@ static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sample
     (void)sampi_shard_members(row);
     while (sampi_row_member(row, 1) && (sampi_is_plain_temp(sampi_row_member(row, 0)) ||
                                         (sampi_traits_of(sampi_row_member(row, 0)->kind)->flags & SAMPI_PATCHES))) {
-        (void)sampi_shard_step(row);
+        (void)sampi_shard_run_step(row);
         sampi_shard_next(row);
     }
     return status;
@@ -36003,7 +36379,7 @@ static const sampi_hooks SAMPI_TOP_P_DECAY_HOOKS = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_P_DECAY_ROW \
-    "top-p-decay", 0, 0, "", SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
+    "top-p-decay", 0, 0, "", SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_NAMED | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_DECAY_FIELDS), sampi_top_p_decay_is_off, &SAMPI_TOP_P_DECAY_HOOKS, \
         sampi_top_p_apply, sampi_fast_top_p, SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, NULL)
 
@@ -36156,7 +36532,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_ROW(id) { SAMPI_##id##_ROW },
+#define SAMPI_KIND_ROW(id, plan) { SAMPI_##id##_ROW },
         SAMPI_KINDS(SAMPI_KIND_ROW)
 #undef SAMPI_KIND_ROW
     };

@@ -108,14 +108,15 @@
    bound to, to what, and a probe's counters; they are written in a critical section. */
 /* The rooms of src/, and the line where each begins:
 
-       2 gpu/opening.h                    2076 gpu/done.h                       4296 gpu/shapes.h
-     134 gpu/api.h                        2201 gpu/prefix.h                     4493 gpu/device.h
-     250 gpu/switches.h                   2712 gpu/choosing.h                   4626 gpu/contexts.h
-     296 gpu/records.h                    2814 gpu/ending.h                     4787 gpu/steps.h
-     647 gpu/elements.h                   2964 gpu/samplers.h                   4877 gpu/where.h
-     918 gpu/passes.h                     3816 gpu/users.h                      5043 gpu/sending.h
-    1452 gpu/list.h                       3917 gpu/logprobs.h                   5316 gpu/batch.h
-    1851 gpu/left.h                       4073 gpu/advance.h                    5576 gpu/results.h
+       2 gpu/opening.h                    2155 gpu/prefix.h                     4546 gpu/device.h
+     135 gpu/api.h                        2654 gpu/choosing.h                   4679 gpu/contexts.h
+     251 gpu/switches.h                   2756 gpu/ending.h                     4840 gpu/steps.h
+     297 gpu/records.h                    2907 gpu/answers.h                    4933 gpu/where.h
+     601 gpu/elements.h                   3592 samplers/plans.h                 5099 gpu/sending.h
+     872 gpu/passes.h                     3869 gpu/users.h                      5371 gpu/batch.h
+    1406 gpu/list.h                       3970 gpu/logprobs.h                   5631 gpu/results.h
+    1805 gpu/left.h                       4126 gpu/advance.h
+    2030 gpu/done.h                       4349 gpu/shapes.h
 */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
@@ -310,84 +311,39 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
    The one thing to know: the arrays lie row behind row, and a row's part of them is found by its number. The number of
    a row on the device is that of its job, not that of the caller's row. */
 
-/* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
-   in gpu/samplers.h, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that
-   is not in this list has no step, and the plan leaves it to the CPU. */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-#define SAMPI_GPU_DECAY_STEP(X) X(TOP_P_DECAY, top_p)
-#else
-#define SAMPI_GPU_DECAY_STEP(X)
-#endif
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_GPU_GUMBEL_STEP(X) X(GUMBEL, gumbel)
-#else
-#define SAMPI_GPU_GUMBEL_STEP(X)
-#endif
-#define SAMPI_GPU_STEPS(X) \
-    X(LOGIT_BIAS, patch) \
-    X(PENALTIES, patch) \
-    X(DRY, patch) \
-    X(TOP_N_SIGMA, top_n_sigma) \
-    X(TOP_K, top_k) \
-    X(TAIL_FREE, tail_free) \
-    X(TYPICAL, typical) \
-    X(TOP_P, top_p) \
-    SAMPI_GPU_DECAY_STEP(X) \
-    X(MIN_P, min_p) \
-    X(TOP_A, by_sums) \
-    X(P_LESS, by_sums) \
-    X(P_LESS_NORM, by_sums) \
-    X(EPSILON, by_sums) \
-    X(ETA, by_sums) \
-    X(TOP_H, beginning) \
-    X(MIN_K, beginning) \
-    X(XTC, xtc) \
-    X(TEMP, temp) \
-    X(TEMP_EXT, temp_ext) \
-    X(SMOOTHING, smoothing) \
-    X(LOG_SOFTMAX, log_softmax) \
-    X(SOFTMAX, softmax) \
-    X(GREEDY, greedy) \
-    X(DIST, dist) \
-    X(MIROSTAT, mirostat) \
-    X(MIROSTAT_V2, mirostat_v2) \
-    X(ADAPTIVE_P, adaptive_p) \
-    SAMPI_GPU_GUMBEL_STEP(X)
-
-/* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
+/* Steps that are no samplers; a sampler's step has its kind. */
 enum {
-    SAMPI_GPU_NONE,
-    SAMPI_GPU_USER,     /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT,   /* what is left goes to the host */
-    SAMPI_GPU_RAW,      /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS, /* then the last one: the others, and the chosen token's ranks */
-#define SAMPI_X(KIND, function) SAMPI_GPU_##KIND,
-    SAMPI_GPU_STEPS(SAMPI_X)
-#undef SAMPI_X
+    SAMPI_GPU_USER = SAMPI_N_KINDS, /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_EXPORT,               /* what is left goes to the host */
+    SAMPI_GPU_RAW,                  /* the first step, if log-probabilities are wanted: those of the row as given */
+    SAMPI_GPU_LOGPROBS              /* then the last one: the others, and the chosen token's ranks */
 };
 
-/* A sampler. Which of the parameters mean what, its fill function in gpu/samplers.h says:
-     penalties      a, b, c: repeat, frequency, presence; rule, n
-     top_k          k; share: are ties kept?
-     top_n_sigma    a: how many standard deviations
-     top_p ...      share: of the mass; min_keep; d, of min_p, top_a and its kin: ln p; k, of the latter: which
-     xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
-     top_h, min_k   a: their number; min_keep; k: which
-     temp, temp_ext a: temperature; b, c: range and exponent
-     smoothing      a: factor; d: half of curve - 1
-     mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
-     adaptive_p     a: target, b: decay; c, mu: the two averages, which are state
-   State is moved on by the device, and by sampi_gpu_follow in the host's copy. */
+/* A sampler, for its plan, which reads kind, now and u as of a sampi_sampler. The numbers in u are that sampler's, byte
+   for byte (sampi_gpu_copy_numbers). What moves on is mu and adaptive_p's average: on the device, and by
+   sampi_gpu_follow in the host's copy. */
 typedef struct sampi_gpu_step {
     int32_t kind;
-    uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
-    uint32_t rule, n;  /* patch: its rules */
-    uint32_t stream;   /* draws: the third word of Philox's counter */
-    float a, b, c, mu; /* parameters and state: see sampi_gpu_fill */
-    double d;          /* a logarithm taken on the host */
-    uint64_t share;    /* of the mass, in units of 2^-64 */
-    uint64_t coin;     /* xtc: it acts where the random number is below */
-    uint64_t min_keep, seed;
+    uint32_t k;       /* how many top log-probabilities */
+    uint32_t rule, n; /* patch: its rules */
+    uint32_t stream;  /* draws: the third word of Philox's counter */
+    struct {
+        float mu;
+    } now;
+    uint64_t seed;
+    union {
+        sampi_cut_numbers cut;
+        sampi_xtc_numbers xtc;
+        sampi_top_k_numbers top_k;
+        sampi_temp_numbers temp;
+        sampi_smoothing_numbers smoothing;
+        sampi_mirostat_numbers mirostat;
+        sampi_adaptive_numbers adaptive;
+        struct {
+            int32_t last_n;
+            float repeat, freq, present;
+        } penalties;
+    } u;
 } sampi_gpu_step;
 
 /* A changed logit, by logit_bias, penalties or dry, which are all of this form: l = -inf if scale is 0; else l * scale
@@ -529,8 +485,8 @@ typedef struct sampi_gpu_state {
     /* from here on zero when a row begins */
     int32_t pass; /* the next pass */
     uint32_t passes;
-    uint32_t at;   /* the next step, */
-    int32_t phase; /* and how far it is */
+    uint32_t at;         /* the next step, */
+    sampi_memory memory; /* and what its plan keeps */
     /* the tokens that are left */
     bool max_known, sums_known, drawn;
     float max, low;
@@ -559,8 +515,6 @@ typedef struct sampi_gpu_state {
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
-    float row_max; /* adaptive_p's first distribution */
-    uint64_t row_z;
     /* log-probabilities */
     uint64_t chosen;     /* the key of the token, */
     float value;         /* and what its sampler learns */
@@ -2201,8 +2155,8 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 /* ---- src/gpu/prefix.h ---- */
 /* ---- the end of a prefix ----
    Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_first and sampi_gpu_keep_above also
-   cut there. The search goes through a list where there is one, else through a sample of the row, else through
+   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also
+   cuts there. The search goes through a list where there is one, else through a sample of the row, else through
    histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
@@ -2308,13 +2262,11 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
-    bool top_p = step->kind == SAMPI_GPU_TOP_P;
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-    top_p |= step->kind == SAMPI_GPU_TOP_P_DECAY;
-#endif
+    const bool top_p = step->kind == SAMPI_TOP_P || step->kind == SAMPI_TOP_P_DECAY;
     st->factor = 1.0f;
-    if (++step < end && step->kind == SAMPI_GPU_TEMP && step->a >= SAMPI_TEMP_MIN) st->factor = 1.0f / step++->a;
-    const bool draws = top_p && step < end && step->kind == SAMPI_GPU_DIST;
+    if (++step < end && step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN)
+        st->factor = 1.0f / step++->u.temp.t;
+    const bool draws = top_p && step < end && step->kind == SAMPI_DIST;
     const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
     st->then = sampi_gpu_change(&op, st->max);
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
@@ -2649,16 +2601,6 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. For a temperature of 0, which masks the others where they stand, and
-   for mirostat, behind which nobody sees an array: so nothing is put in order by it. Called again after a pass, like a
-   sampler. */
-static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
-{
-    int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
-    if (known == 1) sampi_gpu_keep_from(h, h->st->search.key);
-    return known;
-}
-
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
    that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
    only; it writes nothing but what its questions write. */
@@ -2689,7 +2631,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (st->phase < SAMPI_PHASE_MIN_KEEP) {
+    if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
         /* a floor above the maximum is reached by nobody: then min_keep decides at once */
@@ -2699,21 +2641,21 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
             sampi_gpu_keep_from(h, from);
             return 1;
         }
-        st->phase += SAMPI_PHASE_MIN_KEEP;
+        st->memory.phase += SAMPI_PHASE_MIN_KEEP;
     }
     known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, st->search.key);
-    st->phase -= SAMPI_PHASE_MIN_KEEP;
+    st->memory.phase -= SAMPI_PHASE_MIN_KEEP;
     return 1;
 }
 
 /* ---- src/gpu/choosing.h ---- */
 /* ---- the draw ----
-   sampi_gpu_draw, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass. It is
-   sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow from
-   seed, position, stream and attempt, so a row draws the same token however often it begins again. */
+   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass.
+   It is sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow
+   from seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
 /* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
    token that a draw has come upon, which is on no list. */
@@ -2793,7 +2735,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
 
 /* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
    A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
-static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
+static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
@@ -2897,7 +2839,8 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
-    const float repeat = step->a, freq = step->b, present = step->c;
+    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq,
+                present = step->u.penalties.present;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= n; i += SAMPI_WARP)
     {
@@ -2952,7 +2895,7 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 /* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
    the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
    learnt, for the host's chain. */
-static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
+static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
     if (st->at + 1 == h->job->n_steps) return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), value);
@@ -2961,20 +2904,20 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
     return 1;
 }
 
-/* ---- src/gpu/samplers.h ---- */
-/* ---- the samplers ----
-   Each sampler twice: its step on the device, and beside it the function (sampi_gpu_fill_*) by which the host writes
-   its parameters into the step's record. A step does to the tokens left what the sampler's apply (samplers/) does to
-   the array; the integers that decide are the same.
+/* ---- src/gpu/answers.h ---- */
+/* ---- answers to plans ----
+   What a sampler's plan (core/plans.h) asks of a row on the device, and what it does to it: sampi_gpu_<question>.
+   The plans themselves stand behind this room, compiled for the device with SAMPI_ON. A plan runs in the team that
+   advances the row (sampi_gpu_run_step), again from its beginning after each pass that it has asked for. An answer
+   writes the state, the list and the changed tokens; only sampi_gpu_choose writes a step: what mirostat and
+   adaptive_p have learnt. All return what the functions of gpu/left.h return, which are the plans' numbers. */
 
-   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS (gpu/records.h), in the team that advances the row, and
-   again from its beginning after each pass that it has asked for. A step writes the state, the list and the changed
-   tokens; mirostat and adaptive_p also their record, which is what they have learnt. It returns what all functions of
-   gpu/left.h return. sampi_gpu_fill (gpu/sending.h) calls sampi_gpu_fill_* by the same list when a chain is packed.
-   The record is zero then, but for kind, seed, stream and where its rules begin; a fill function writes parameters, or
-   the kind of a simpler step, and never the sampler.
+typedef const sampi_gpu_here sampi_gpu_row;
 
-   The room is over 800 lines long, as it has all samplers; none of them has more than a page. */
+/* What a plan keeps from one entry to the next. */
+static sampi_memory *sampi_gpu_memory(sampi_gpu_row *h) { return &h->st->memory; }
+
+/* ---- logit_bias, penalties, dry ---- */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
@@ -3034,12 +2977,12 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 /* logit_bias, penalties and dry: single logits change. The maximum is known at once as long as nothing else was done to
    the row: it is that of the changed tokens or that of the others. Phase 1: they have changed, and only the maximum is
    asked for, by a pass if need be: without a phase they would change again. */
-static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_plan_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (step->n == 0 && h->job->kept_step) return 1; /* an empty window */
-    if (st->phase == 0) {
-        st->phase = 1;
+    if (st->memory.phase == 0) {
+        st->memory.phase = 1;
         st->sorted = false;
         sampi_gpu_invalidate(st, false);
         if (st->complete) {
@@ -3057,69 +3000,177 @@ static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return sampi_gpu_require_max(h);
 }
 
-/* penalties' parameters go along, because the device counts the window itself from then on; the rules are the host's
-   to make: see sampi_gpu_fill_rules. */
-static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
+/* Not on the device: infill compares the texts of tokens, which are on the host; of a chain the members run. */
+static int sampi_gpu_plan_none(sampi_gpu_row *h, sampi_gpu_step *step)
 {
-    if (s->kind != SAMPI_PENALTIES) return;
-    step->a = s->u.penalties.repeat;
-    step->b = s->u.penalties.freq;
-    step->c = s->u.penalties.present;
+    (void)h, (void)step;
+    return SAMPI_GPU_DECLINED;
 }
 
-/* Keep what is within n standard deviations of the maximum: sums for these first, then the smallest logit that is
-   within reach, by bisection over floats, in exactly the arithmetic of the CPU. Phase 0: what the sums are made with,
-   maximum and scale; 1: the sums are there (sigma), of a pass or of the list. They are integers, so that the deviation
-   is the same number however many teams have added them up. */
-static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* ---- what is known of the tokens left ---- */
+
+/* The maximum; what is `down` below it will be a floor. Nothing is fetched along. */
+static int sampi_gpu_max_for_floor(sampi_gpu_row *h, const sampi_gpu_step *step, double down, float *max)
+{
+    (void)step, (void)down;
+    const int known = sampi_gpu_require_max(h);
+    *max = h->st->max;
+    return known;
+}
+
+static int sampi_gpu_sums(sampi_gpu_row *h, const sampi_gpu_step *step, sampi_then then, sampi_sums *sums)
+{
+    const sampi_gpu_state *st = h->st;
+    const int known = then == SAMPI_THEN_PREFIX ? sampi_gpu_require_sums_of(h, sampi_share(step->u.cut.p))
+                                                : sampi_gpu_require_sums(h);
+    sums->max = st->max, sums->n = (size_t)st->n, sums->z = st->z, sums->s = st->s, sums->above = 0;
+    return known;
+}
+
+/* The sum of squares, of a list of all whose squares count. */
+static int sampi_gpu_sum_of_squares(sampi_gpu_row *h, uint64_t *squares)
+{
+    const int known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)h->st->max - 14.0)));
+    if (known != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t sum = 0;
+    SAMPI_SIMD(reduction(+ : sum))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t w = sampi_weight(max, sampi_gpu_logit(item[i].key)) >> 20;
+        sum += w * w;
+    }
+    *squares = sum;
+    return 1;
+}
+
+/* The sums of top_n_sigma, of the list; a pass makes those of a row. They are integers, so that the deviation is the
+   same number however many teams have added them up. */
+static void sampi_gpu_list_sigma(sampi_gpu_row *h)
 {
     sampi_gpu_state *st = h->st;
-    int known;
-    if (st->phase == 0) {
-        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = st->n_list;
+    const float max = st->max;
+    const double scale = st->scale;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint64_t x = sampi_sigma_x(max, sampi_gpu_logit(item[i].key), scale);
+        sampi_gpu_squares sum = { s0, s1, s2, s3 };
+        sampi_gpu_square(&sum, x);
+        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
+    }
+    st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+}
+
+/* The standard deviation. Phase 1: its sums are there (sigma), of a pass or of the list. */
+static int sampi_gpu_deviation(sampi_gpu_row *h, float *max, double *sigma)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->memory.phase == 0) {
+        const int known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
         st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
-        st->phase = 1;
+        st->memory.phase = 1;
         st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
         if (st->max != st->low && !st->complete) {
             st->pass = SAMPI_PASS_SIGMA;
             return 0;
         }
-        if (st->max != st->low) {
-            const sampi_gpu_item *item = sampi_gpu_list(h);
-            const uint32_t n = st->n_list;
-            const float max = st->max;
-            const double scale = st->scale;
-            uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-            SAMPI_SIMD(reduction(+ : s0, s1, s2, s3))
-            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            {
-                uint64_t x = sampi_sigma_x(max, sampi_gpu_logit(item[i].key), scale);
-                sampi_gpu_squares sum = { s0, s1, s2, s3 };
-                sampi_gpu_square(&sum, x);
-                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
-            }
-            st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
-        }
+        if (st->max != st->low) sampi_gpu_list_sigma(h);
     }
     /* the square of x = 2^20 u + v is 2^40 u^2 + 2^21 u v + v^2 */
     sampi_u128 high = sampi_mul128(st->sigma[1], (uint64_t)1 << 40), squares = { 0, st->sigma[3] };
     squares = sampi_add128(squares, sampi_add128(high, sampi_mul128(st->sigma[2], (uint64_t)1 << 21)));
-    double reach = 0.0;
-    if (st->max != st->low) reach = (double)step->a * sampi_sigma_of(st->n, st->sigma[0], squares, st->scale);
-    int32_t lo = sampi_key(-FLT_MAX) - 1,
-            hi = sampi_key(st->max); /* the smallest logit within reach is in (lo, hi] */
-    while ((int64_t)hi - lo > 1) {
-        int32_t mid = sampi_middle(lo, hi);
-        if ((double)st->max - (double)sampi_unkey(mid) > reach)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    sampi_gpu_keep_from(h, sampi_gpu_floor(sampi_unkey(hi)));
+    *max = st->max;
+    *sigma = st->max != st->low ? sampi_sigma_of(st->n, st->sigma[0], squares, st->scale) : 0.0;
     return 1;
 }
 
-static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.cut.p; }
+/* The first m tokens in order, in the list; *m: that many there are; *n: tokens left. Declined if no list holds m. */
+static int sampi_gpu_first_sorted(sampi_gpu_row *h, size_t *m, size_t *n)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_require_sums(h);
+    if (known != 1) return known;
+    if (*m > st->n) *m = (size_t)st->n;
+    if ((known = sampi_gpu_require_first(h, *m)) != 1) return known;
+    /* this can't be, says require_first; but what follows would read past the list */
+    if (st->n_list < *m) return SAMPI_GPU_DECLINED;
+    sampi_gpu_list_sort(h);
+    *n = (size_t)st->n;
+    return 1;
+}
+
+static float sampi_gpu_nth(sampi_gpu_row *h, size_t i) { return sampi_gpu_logit(sampi_gpu_list(h)[i].key); }
+
+static void sampi_gpu_random(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t *random)
+{
+    sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
+}
+
+/* How many tokens have that mass, which is xtc's threshold, and the last of them. They are at most 1/t tokens; the list
+   has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on down it
+   might not hold even the former, and a pass for that would be in vain. The logarithm is a little low, so that rounding
+   never leaves out a token that the mass would keep. */
+static int sampi_gpu_reach(sampi_gpu_row *h, const sampi_gpu_step *step, uint64_t mass, uint64_t *reached,
+                           samp_token_data *token)
+{
+    sampi_gpu_state *st = h->st;
+    const float t = step->u.xtc.t;
+    if (!st->complete && !(t > 1e-3f)) return SAMPI_GPU_DECLINED;
+    const double down = sampi_share(t) ? sampi_ln(t) - 1e-6 : -(double)FLT_MAX;
+    const uint64_t floor = sampi_share(t) ? sampi_gpu_floor(sampi_float_up((double)st->max + down)) : SAMPI_GPU_ALL;
+    const int known = sampi_gpu_require_list(h, floor);
+    if (known != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = st->n_list;
+    const float max = st->max;
+    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
+    SAMPI_SIMD(reduction(+ : above) reduction(min : last))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= mass;
+        above += in;
+        last = in && item[i].key < last ? item[i].key : last;
+    }
+    *reached = above;
+    token->id = (samp_token)sampi_gpu_id(last);
+    token->logit = sampi_gpu_logit(last);
+    return 1;
+}
+
+/* ---- what is done to them ---- */
+
+/* What reaches a logit stays. */
+static int sampi_gpu_keep_reaching(sampi_gpu_row *h, float least)
+{
+    sampi_gpu_keep_from(h, sampi_gpu_floor(least));
+    return 1;
+}
+
+/* An array that is shown would be in order here, or have its p. */
+static int sampi_gpu_show(sampi_gpu_row *h, unsigned shows)
+{
+    if (shows & SAMPI_SHOWS_ORDER) sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    if (shows & SAMPI_SHOWS_P) sampi_gpu_mark_p(h);
+    return 1;
+}
+
+/* The shortest prefix with that mass and so many tokens. Nothing is shown of mirostat's, behind which nobody sees an
+   array. */
+static int sampi_gpu_keep_prefix(sampi_gpu_row *h, unsigned shows, uint64_t mass, size_t count)
+{
+    const int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
+    if (known != 1) return known;
+    (void)sampi_gpu_show(h, shows);
+    sampi_gpu_keep_from(h, h->st->search.key);
+    return 1;
+}
 
 /* The smallest logit of the prefix. search.key may lie anywhere between its last token and the next one; but the list
    in which the search has ended has that token. */
@@ -3138,8 +3189,9 @@ static float sampi_gpu_last_logit(const sampi_gpu_here *h)
     return sampi_gpu_logit(last);
 }
 
-/* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
-static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ties)
+/* The first k in order, and with ties all that equal the last one. It needs no weights: the search goes by count alone,
+   and a small k is found in one list. */
+static int sampi_gpu_keep_first(sampi_gpu_row *h, size_t k, bool ties)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, k);
     if (known != 1) return known;
@@ -3149,31 +3201,13 @@ static int sampi_gpu_first_in_order(const sampi_gpu_here *h, uint64_t k, bool ti
     return 1;
 }
 
-static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    return sampi_gpu_first_in_order(h, step->k, step->share != 0);
-}
-
-static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    step->k = (uint32_t)s->u.top_k.k;
-    step->share = (uint64_t)s->u.top_k.ties;
-}
-
-/* What typical, top_p, tail_free, min_p and by_sums have in common: a share of the mass or of the largest p, and a
-   smallest number of tokens. */
-static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    step->share = sampi_share(s->u.cut.p);
-    step->min_keep = s->u.cut.min_keep;
-}
-
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
    running sum exceeds its share, by bisection. It is declined, and the CPU samples the row, if they don't fit. Between
    list_weights and the last sum nothing else may write wide. */
-static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_keep_tail(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
+    const uint64_t share = sampi_share(step->u.cut.p);
     int known = sampi_gpu_require_all(h);
     if (known == 1) known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
@@ -3184,20 +3218,18 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     sampi_gpu_list_weights(h);
     const uint32_t n = st->n_list - 2;
     const uint64_t *w = h->wide;
-    uint64_t total = 0, keep = step->min_keep > 1 ? step->min_keep : 1;
+    uint64_t total = 0, keep = step->u.cut.min_keep > 1 ? step->u.cut.min_keep : 1;
     SAMPI_SIMD(reduction(+ : total))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-        total += sampi_bend(w + i);
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) total += sampi_bend(w + i);
     /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = (double)total * 1000000.0 < (double)st->z;
-    const uint64_t most = sampi_mulhi(step->share, flat ? n : total);
+    const uint64_t most = sampi_mulhi(share, flat ? n : total);
     uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
     while (lo < hi) {
         const uint32_t mid = lo + (hi - lo) / 2;
         uint64_t run = 0;
         SAMPI_SIMD(reduction(+ : run))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP)
-            run += flat ? 1 : sampi_bend(w + i);
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP) run += flat ? 1 : sampi_bend(w + i);
         if (run > most)
             hi = mid;
         else
@@ -3208,113 +3240,37 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     return 1;
 }
 
-static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
-
-/* The shortest prefix in the order of scores. Phase 1: the cut is made; what is left is mostly few, and becomes the
-   list if it fits. Thinned, because the scores say nothing about maxima of cells; and the first token may be gone, so
-   the maximum is no longer known. If what is left doesn't fit a list, the chain goes on all the same, with passes. */
-static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* The shortest prefix in the order of typical's scores. Thinned, because the scores say nothing about maxima of
+   cells; and the first token may be gone, so the maximum is no longer known. */
+static int sampi_gpu_keep_nearest(sampi_gpu_row *h, double mean, uint64_t mass, size_t min_keep)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    if (st->phase == 0) {
-        int known = sampi_gpu_require_sums(h);
-        if (known != 1) return known;
-        double mean = (double)st->s / (double)st->z;
-        uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n;
-        known = sampi_gpu_require_prefix(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
-        if (known != 1) return known;
-        sampi_gpu_mark_order(h, SAMPI_GPU_BY_SCORE, mean);
-        sampi_gpu_mark_p(h);
-        st->phase = 1;
-        sampi_gpu_invalidate(st, false);
-        sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCORE, 0.0f, search->key);
-        op.max = st->max;
-        op.t = search->score;
-        op.mean = mean;
-        if (st->complete) {
-            sampi_gpu_list_keep(h, &op);
-        } else {
-            sampi_gpu_push(st, &op);
-            sampi_gpu_apply_changed(h);
-            st->listed = st->overflown = false;
-            st->thinned = true;
-        }
-    }
-    int known = sampi_gpu_require_all(h); /* mostly few are left */
-    return known == SAMPI_GPU_DECLINED ? 1 : known;
-}
-
-static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
-
-/* The shortest prefix with its share of the mass. No mass at all would be no prefix: at least one token stays. */
-static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_require_sums_of(h, step->share);
+    const int known = sampi_gpu_require_prefix(h, true, mean, mass, min_keep);
     if (known != 1) return known;
-    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, mass = sampi_mass_of(step->share, st->z);
-    known = sampi_gpu_require_prefix(h, false, 0.0, mass ? mass : 1, min_keep ? min_keep : 1);
-    if (known != 1) return known;
-    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_SCORE, mean);
     sampi_gpu_mark_p(h);
-    sampi_gpu_keep_from(h, st->search.key);
+    sampi_gpu_invalidate(st, false);
+    sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCORE, 0.0f, search->key);
+    op.max = st->max;
+    op.t = search->score;
+    op.mean = mean;
+    if (st->complete) {
+        sampi_gpu_list_keep(h, &op);
+    } else {
+        sampi_gpu_push(st, &op);
+        sampi_gpu_apply_changed(h);
+        st->listed = st->overflown = false;
+        st->thinned = true;
+    }
     return 1;
 }
 
-static void sampi_gpu_fill_top_p(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
-
-/* A probability of p times the largest one is a logit ln p below the maximum: so it needs no sums, unless min_keep
-   does. */
-static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* What is left becomes the list if it fits. Else the chain goes on all the same, with passes. */
+static int sampi_gpu_settle(sampi_gpu_row *h)
 {
-    int known = sampi_gpu_require_max(h);
-    if (known != 1) return known;
-    return sampi_gpu_keep_above(h, (double)h->st->max + step->d, step->min_keep > 1 ? step->min_keep : 1);
-}
-
-/* The logarithm is taken on the host, once for all batches that the chain stays for. */
-static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    sampi_gpu_fill_cut(step, s);
-    step->d = sampi_ln(s->u.cut.p);
-}
-
-/* top_a, p_less, p_less_norm, epsilon, eta. Phase 0: the floor (scale) from the sums, of both p_less from a list of all
-   whose squares count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state
-   while keep_above asks its questions. */
-static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    if (st->phase == 0) {
-        int known = sampi_gpu_require_sums(h);
-        if (known != 1) return known;
-        uint64_t more = st->s;
-        if (step->k == SAMPI_P_LESS || step->k == SAMPI_P_LESS_NORM) {
-            known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)st->max - 14.0)));
-            if (known != 1) return known;
-            const sampi_gpu_item *item = sampi_gpu_list(h);
-            const uint32_t n = st->n_list;
-            const float max = st->max;
-            more = 0;
-            SAMPI_SIMD(reduction(+ : more))
-            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            {
-                const uint64_t w = sampi_weight(max, sampi_gpu_logit(item[i].key)) >> 20;
-                more += w * w;
-            }
-        }
-        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->n, (double)st->z,
-                                     (double)more);
-        st->phase = 1;
-    }
-    return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);
-}
-
-static void sampi_gpu_fill_by_sums(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    sampi_gpu_fill_min_p(step, s);
-    step->k = (uint32_t)s->kind;
+    const int known = sampi_gpu_require_all(h);
+    return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
 /* The sums of the first m tokens of the list, which is sorted, from the weights in wide and the weighted ones in
@@ -3392,288 +3348,87 @@ static uint32_t sampi_gpu_cliff(const sampi_gpu_here *h, double *steepest, doubl
     return most > 0.0 ? first : 1;
 }
 
-/* top_h, min_k: how many are kept, by the first tokens in order, or all of them (row_z); 0: these don't tell. */
-static void sampi_gpu_beginning_size(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* top_h, min_k: how many are kept, by the first tokens in order, or all of them (count); 0: these don't tell. */
+static void sampi_gpu_beginning_size(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     const bool all = st->complete || st->floor <= SAMPI_GPU_ALL;
     sampi_gpu_list_sort(h);
-    if (step->k == SAMPI_TOP_H) {
+    if (step->kind == SAMPI_TOP_H) {
         sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
-        st->row_z = sampi_gpu_top_h_size(h, sampi_round((double)step->a * sampi_entropy(&sums)));
-        if (!all && st->row_z == st->n_list) st->row_z = 0;
+        st->memory.count = sampi_gpu_top_h_size(h, sampi_round((double)step->u.cut.p * sampi_entropy(&sums)));
+        if (!all && st->memory.count == st->n_list) st->memory.count = 0;
     } else {
         double steepest, rest;
-        st->row_z = sampi_gpu_cliff(h, &steepest, &rest);
-        st->row_z = sampi_min_k_keeps(st->row_z, (double)step->a, st->max, st->low, st->n);
-        if (!all && rest > steepest) st->row_z = 0;
+        st->memory.count = sampi_gpu_cliff(h, &steepest, &rest);
+        st->memory.count = sampi_min_k_keeps(st->memory.count, (double)step->u.cut.p, st->max, st->low, st->n);
+        if (!all && rest > steepest) st->memory.count = 0;
     }
 }
 
 /* Both keep a beginning of the order. Phase 0: how many, from a list of some, then of many; 1: keep them. */
-static int sampi_gpu_beginning(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_keep_beginning(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    if (st->phase == 0) {
+    if (st->memory.phase == 0) {
         int known = sampi_gpu_require_sums(h);
         if (known == 1 && !st->complete && !st->listed) known = sampi_gpu_require_first(h, SAMPI_HEAD);
         if (known != 1) return known;
         sampi_gpu_beginning_size(h, step);
-        if (st->row_z == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
-        if (st->row_z < step->min_keep) st->row_z = step->min_keep < st->n ? step->min_keep : st->n;
-        st->phase = 1;
+        if (st->memory.count == 0) return sampi_gpu_require_first(h, SAMP_GPU_LIST / 2) == 0 ? 0 : SAMPI_GPU_DECLINED;
+        if (st->memory.count < step->u.cut.min_keep)
+            st->memory.count = step->u.cut.min_keep < st->n ? step->u.cut.min_keep : st->n;
+        st->memory.phase = 1;
     }
-    return sampi_gpu_first_in_order(h, st->row_z, false);
+    return sampi_gpu_keep_first(h, (size_t)st->memory.count, false);
 }
 
-static void sampi_gpu_fill_beginning(sampi_gpu_step *step, const sampi_sampler *s)
+/* xtc: that token becomes the first. */
+static int sampi_gpu_drop_before(sampi_gpu_row *h, const samp_token_data *token)
 {
-    step->a = s->u.cut.p;
-    step->min_keep = s->u.cut.min_keep;
-    step->k = (uint32_t)s->kind;
-}
-
-/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens; the
-   list has all that reach that share of the maximum's weight, which are few where rows are peaked. From 0.001 on
-   down it might not hold even the former, and a pass for that would be in vain. The coin comes first and costs
-   nothing; it is the same in each call, since no random number is used up. */
-static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    uint64_t random[2];
-    sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
-    if (step->a < 1.0f && random[0] >= step->coin) return 1;
-    int known = sampi_gpu_require_sums(h);
-    if (known != 1) return known;
-    if (!st->complete && !(step->b > 1e-3f)) return SAMPI_GPU_DECLINED;
-    uint64_t reach = step->share ? sampi_gpu_floor(sampi_float_up((double)st->max + step->d)) : SAMPI_GPU_ALL;
-    if ((known = sampi_gpu_require_list(h, reach)) != 1) return known;
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = st->n_list;
-    const float max = st->max;
-    /* the list may hold a few more than reach t: the floor is a little low, and this decides */
-    const uint64_t mass = sampi_mass_of(step->share, st->z);
-    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
-    SAMPI_SIMD(reduction(+ : above) reduction(min : last))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-    {
-        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= mass;
-        above += in;
-        last = in && item[i].key < last ? item[i].key : last;
-    }
-    /* the last of them stays; if that leaves too few, all stay */
-    if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
     sampi_gpu_mark_p(h);
-    sampi_gpu_keep_until(h, last);
+    sampi_gpu_keep_until(h, sampi_gpu_key(token->logit, (uint32_t)token->id));
     return 1;
 }
 
-/* t stands in it three ways: as it is, as a share of the mass that decides, and as a logarithm, which finds the floor
-   for the list. The logarithm is a little low, so that rounding never leaves out a token that the share would keep. */
-static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
+/* All logits by a temperature. For a row that isn't complete it is one operation in the list, and no pass. One too
+   small for arithmetic is greedy: one token stays, and the others are masked where they stand, so nothing is in
+   order. */
+static int sampi_gpu_scale(sampi_gpu_row *h, float t)
 {
-    step->a = s->u.xtc.p;
-    step->b = s->u.xtc.t;
-    step->coin = sampi_share(s->u.xtc.p);
-    step->share = sampi_share(s->u.xtc.t);
-    step->min_keep = s->u.xtc.min_keep;
-    step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
-}
-
-/* For temp and temp_ext: a temperature too small for arithmetic is greedy: one token stays. */
-static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
-{
-    if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
+    if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_prefix(h, 0, 0, 1);
     const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, 1.0f / t, 0);
     sampi_gpu_change_all(h, &op);
     return 1;
 }
 
-/* A fixed temperature. For a row that isn't complete it is one operation in the list, and no pass. */
-static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* smoothing: logits by how far they are below the maximum, one operation. */
+static int sampi_gpu_bend(sampi_gpu_row *h, const sampi_gpu_step *step)
 {
-    return sampi_gpu_temper(h, step->a);
-}
-
-static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
-
-/* The temperature depends on the entropy. Phase 1: it is known, in scale, where it waits if a tiny one needs a search
-   with passes. One token has no entropy. */
-static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    if (st->phase == 0) {
-        int known = sampi_gpu_require_sums(h);
-        if (known != 1) return known;
-        if (st->n == 1) return 1;
-        sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
-        st->scale = (double)sampi_dynamic_temp(step->a, step->b, step->c, &sums);
-        st->phase = 1;
-    }
-    return sampi_gpu_temper(h, (float)st->scale);
-}
-
-/* Without a range it is a temperature, for which no sums are needed. */
-static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
-    step->a = s->u.temp.t;
-    step->b = s->u.temp.delta;
-    step->c = s->u.temp.exponent;
-}
-
-/* Logits by how far they are below the maximum: one operation. */
-static int sampi_gpu_smoothing(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    int known = sampi_gpu_require_max(h);
+    const int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_BEND, step->a, 0);
+    sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_BEND, step->u.smoothing.factor, 0);
     op.max = h->st->max;
-    op.mean = step->d;
+    op.mean = sampi_bend_of(step->u.smoothing.curve);
     sampi_gpu_change_all(h, &op);
     return 1;
 }
 
-static void sampi_gpu_fill_smoothing(sampi_gpu_step *step, const sampi_sampler *s)
+/* log_softmax: all logits less one number. */
+static int sampi_gpu_shift(sampi_gpu_row *h, double less)
 {
-    step->a = s->u.smoothing.factor;
-    step->d = sampi_bend_of(s);
-}
-
-/* Logits less the logarithm of their sum: one operation more, and its sums. */
-static int sampi_gpu_log_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    (void)step;
-    int known = sampi_gpu_require_sums(h);
-    if (known != 1) return known;
     sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SHIFT, 0.0f, 0);
-    op.mean = sampi_log_sum(h->st->max, h->st->z);
+    op.mean = less;
     sampi_gpu_change_all(h, &op);
     return 1;
-}
-
-static void sampi_gpu_fill_log_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
-
-/* p is set, and the array in order: of that only an export shows anything. Where the whole chain runs here the host
-   leaves the step out (sampi_gpu_pack_steps). */
-static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    (void)step;
-    int known = sampi_gpu_require_sums(h);
-    if (known != 1) return known;
-    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
-    sampi_gpu_mark_p(h);
-    return 1;
-}
-
-static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
-
-/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
-   token, whichever way it went. */
-static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    (void)step;
-    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1); /* one token: it is on the list */
-    return known == 1 ? sampi_gpu_choose(h, sampi_gpu_list_max(h), 0.0f) : known;
-}
-
-static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
-
-/* The draw, without anything before it or after it: one pass more for a row, none for a complete list. */
-static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
-{
-    uint64_t key;
-    int known = sampi_gpu_draw(h, step, &key);
-    return known == 1 ? sampi_gpu_choose(h, key, 0.0f) : known;
-}
-
-/* It has no parameters but the random source, which every step has. */
-static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
-
-/* For both mirostats: draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next
-   batch, and into the result, for the host's chain. Changed once, behind all questions: a step that is called again
-   must not learn twice. */
-static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    uint64_t key;
-    int known = sampi_gpu_require_sums(h);
-    if (known == 1) known = sampi_gpu_draw(h, step, &key);
-    if (known != 1) return known;
-    double d = (double)st->max - (double)sampi_gpu_logit(key);
-    step->mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, (double)st->z);
-    return sampi_gpu_choose(h, key, step->mu);
-}
-
-/* Phase 0: the exponent of Zipf's law from the first m tokens, which are sorted, and from it how many to keep (row_z);
-   1: keep them; 2: draw. Declined if no list holds m tokens. */
-static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    int known;
-    if (st->phase == 0) {
-        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
-        uint64_t m = step->k < st->n ? step->k : st->n;
-        if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
-        /* this can't be, says require_first; but what follows would read past the list */
-        if (st->n_list < m) return SAMPI_GPU_DECLINED;
-        sampi_gpu_list_sort(h);
-        const sampi_gpu_item *item = sampi_gpu_list(h);
-        sampi_zipf zipf = { 0.0, 0.0 };
-        for (uint32_t i = 0; i + 1 < m; i++)
-            sampi_zipf_add(&zipf, i, sampi_gpu_logit(item[i].key), sampi_gpu_logit(item[i + 1].key));
-        /* the sums over pairs of neighbours are the CPU's, in its order: no work for lanes, but m is small */
-        st->row_z = sampi_zipf_size(&zipf, step->d, step->mu, (size_t)st->n);
-        st->phase = 1;
-    }
-    if (st->phase == 1) {
-        if ((known = sampi_gpu_keep_first(h, 0, st->row_z)) != 1) return known;
-        st->phase = 2;
-    }
-    return sampi_gpu_mirostat_select(h, step);
-}
-
-/* Both kinds: m and the vocabulary's size are of the first one only. */
-static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    step->k = (uint32_t)s->u.mirostat.m;
-    step->d = (double)s->u.mirostat.n_vocab;
-    step->a = s->u.mirostat.tau;
-    step->b = s->u.mirostat.eta;
-    step->mu = s->now.mu;
-}
-
-/* Keep the tokens whose surprise is at most mu, and draw. Phase 0: the floor (scale) from mu; 1: keep what reaches it,
-   with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
-static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
-{
-    sampi_gpu_state *st = h->st;
-    int known;
-    if (st->phase == 0) {
-        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
-        st->scale = sampi_surprise_floor(step->mu, st->max, (double)st->z);
-        st->phase = 1;
-    }
-    if (st->phase != 2) {
-        if ((known = sampi_gpu_keep_above(h, st->scale, 1)) != 1) return known;
-        st->phase = 2;
-    }
-    return sampi_gpu_mirostat_select(h, step);
-}
-
-static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler *s)
-{
-    sampi_gpu_fill_mirostat(step, s);
 }
 
 /* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
    from it. It is free for that: behind the sampler that selects no array is exported. */
-static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
+static void sampi_gpu_list_adapt(sampi_gpu_row *h, float max, uint64_t z, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
-    const float max = h->st->row_max;
-    const uint64_t z = h->st->row_z;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -3683,10 +3438,31 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     }
 }
 
-/* A token's logit before the map: what its probability is reckoned from, by adaptive_p. In a list it is beside the key;
-   else it is that after all operations but the last one, which is the map. */
-static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
+/* adaptive_p's map: one operation. Neither a list nor the maxima of cells say anything of the mapped logits. */
+static int sampi_gpu_adapt_all(sampi_gpu_row *h, const sampi_sums *sums, float aim)
 {
+    sampi_gpu_state *st = h->st;
+    if (st->complete) {
+        sampi_gpu_list_adapt(h, sums->max, sums->z, aim);
+    } else {
+        sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_ADAPT, aim, 0);
+        op.max = sums->max;
+        op.t = sums->z;
+        sampi_gpu_mark_order(h, SAMPI_GPU_BY_ID, 0.0); /* keeps the changed tokens' logits */
+        sampi_gpu_push(st, &op);
+        sampi_gpu_apply_changed(h);
+        st->listed = st->overflown = false;
+        st->thinned = true;
+    }
+    sampi_gpu_invalidate(st, false);
+    return 1;
+}
+
+/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
+   that after all operations but the last one, which is the map. */
+static float sampi_gpu_before_adapt(sampi_gpu_row *h, const samp_token_data *token)
+{
+    const uint32_t id = (uint32_t)token->id;
     if (!h->st->complete) {
         uint32_t at = sampi_gpu_changed_at(h, id);
         return at < h->job->n_ids ? h->changed[at].at_order : sampi_gpu_logit_of(h, id, h->st->n_ops - 1);
@@ -3700,51 +3476,52 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
     return l;
 }
 
-/* Logits by how far the probability is from the aim, then a draw. Phase 1: mapped. row_max and row_z are of the first
-   distribution, of which the chosen token's probability is learnt; the map's own copies are in its operation. What is
-   learnt changes behind all questions, once. */
-static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
+/* ---- choosing ---- */
+
+static void sampi_gpu_token(uint64_t key, samp_token_data *token)
 {
-    sampi_gpu_state *st = h->st;
-    if (st->phase == 0) {
-        int known = sampi_gpu_require_sums(h);
-        if (known != 1) return known;
-        const float aim = sampi_aim(step->a, step->c, step->mu);
-        st->row_max = st->max;
-        st->row_z = st->z;
-        if (st->complete) {
-            sampi_gpu_list_adapt(h, aim);
-        } else {
-            sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_ADAPT, aim, 0);
-            op.max = st->max;
-            op.t = st->z;
-            sampi_gpu_mark_order(h, SAMPI_GPU_BY_ID, 0.0); /* keeps the changed tokens' logits */
-            sampi_gpu_push(st, &op);
-            sampi_gpu_apply_changed(h);
-            st->listed = st->overflown = false;
-            st->thinned = true; /* nor do the maxima of cells say anything of the mapped logits */
-        }
-        sampi_gpu_invalidate(st, false);
-        st->phase = 1;
-    }
-    uint64_t key;
-    int known = sampi_gpu_draw(h, step, &key);
-    if (known != 1) return known;
-    /* the averages go into the step, for the next batch; p goes to the host, whose chain does the same */
-    float l = sampi_gpu_unadapted(h, sampi_gpu_id(key)), p = (float)(sampi_exp(st->row_max, l) / (double)st->row_z);
-    step->c = sampi_decay(step->c, step->b, p);
-    step->mu = sampi_decay(step->mu, step->b, 1.0f);
-    return sampi_gpu_choose(h, key, p);
+    token->id = (samp_token)sampi_gpu_id(key);
+    token->logit = sampi_gpu_logit(key);
 }
 
-/* Without a target it is a plain draw. */
-static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler *s)
+/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
+   token, whichever way it went. */
+static int sampi_gpu_top(sampi_gpu_row *h, samp_token_data *token)
 {
-    if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
-    step->a = s->u.adaptive.target;
-    step->b = s->u.adaptive.decay;
-    step->c = s->u.adaptive.sum;
-    step->mu = s->u.adaptive.total;
+    const int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1);
+    if (known == 1) sampi_gpu_token(sampi_gpu_list_max(h), token);
+    return known;
+}
+
+/* One pass more for a row, none for a complete list. */
+static int sampi_gpu_draw(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
+{
+    uint64_t key;
+    const int known = sampi_gpu_draw_key(h, step, &key);
+    if (known == 1) sampi_gpu_token(key, token);
+    return known;
+}
+
+/* The same, and the sums of what is drawn from. */
+static int sampi_gpu_draw_and_sums(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token,
+                                   sampi_sums *sums)
+{
+    const int known = sampi_gpu_sums(h, step, SAMPI_THEN_NOTHING, sums);
+    return known == 1 ? sampi_gpu_draw(h, step, token) : known;
+}
+
+/* The token is chosen: the last act of a plan. What its sampler learns goes into the step, for the next batch, and into
+   the result, for the host's chain. It changes once, behind all questions: a step that is called again must not learn
+   twice. */
+static int sampi_gpu_choose(sampi_gpu_row *h, sampi_gpu_step *step, const samp_token_data *token, float learnt)
+{
+    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) step->now.mu = learnt;
+    if (step->kind == SAMPI_ADAPTIVE_P) {
+        sampi_adaptive_numbers *average = &step->u.adaptive;
+        average->sum = sampi_decay(average->sum, average->decay, learnt);
+        average->total = sampi_decay(average->total, average->decay, 1.0f);
+    }
+    return sampi_gpu_choose_key(h, sampi_gpu_key(token->logit, (uint32_t)token->id), learnt);
 }
 
 #ifdef SAMPLING_GUMBEL_DECLARED
@@ -3789,7 +3566,7 @@ static void sampi_gpu_short_race(const sampi_gpu_here *h, const sampi_gpu_step *
 
 /* All that is left runs, and who comes first is chosen: a list at once, a row by a pass. What has no weight does not
    run, but the maximum always does. */
-static int sampi_gpu_gumbel(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_race(sampi_gpu_row *h, const sampi_gpu_step *step, samp_token_data *token)
 {
     sampi_gpu_state *st = h->st;
     const size_t first = h->row * h->a->splits * SAMPI_WARP;
@@ -3806,13 +3583,289 @@ static int sampi_gpu_gumbel(const sampi_gpu_here *h, const sampi_gpu_step *step)
         sampi_gpu_first_of(h->a->time + first, h->a->winner + first, h->a->splits * SAMPI_WARP, &other, &other_key);
         if (other < best || (other == best && other_key > key)) key = other_key;
     }
-    return sampi_gpu_choose(h, key, 0.0f);
+    sampi_gpu_token(key, token);
+    return 1;
 }
 
-/* It has no parameters but the random source, which every step has. */
-static void sampi_gpu_fill_gumbel(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 #endif
+#define SAMPI_ON(name) sampi_gpu_##name
+/* ---- src/samplers/plans.h ---- */
+/* ---- the plans ----
+   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
 
+/* ---- src/samplers/top_n_sigma.h ---- */
+
+/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+static float SAMPI_ON(least_within)(float max, double reach)
+{
+    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
+    while (in - out > 1) {
+        const int64_t mid = out + (in - out) / 2;
+        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
+            out = mid;
+        else
+            in = mid;
+    }
+    return sampi_unkey((int32_t)in);
+}
+
+static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    float max;
+    double sigma;
+    const int known = SAMPI_ON(deviation)(row, &max, &sigma);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
+}
+
+/* ---- src/samplers/top_k.h ---- */
+
+static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_first)(row, (size_t)s->u.top_k.k, s->u.top_k.ties != 0);
+}
+
+/* ---- src/samplers/tail_free.h ---- */
+
+/* Second differences need all weights in order: an answer of its own. */
+static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
+
+/* ---- src/samplers/typical.h ---- */
+
+/* Phase 1: the cut is made, which mostly leaves few. */
+static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
+        const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+        known = SAMPI_ON(keep_nearest)(row, (double)sums.s / (double)sums.z, mass, min_keep);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 1;
+    }
+    return SAMPI_ON(settle)(row);
+}
+
+/* ---- src/samplers/top_p.h ---- */
+
+static int SAMPI_ON(plan_top_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_PREFIX, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const uint64_t mass = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+    return SAMPI_ON(keep_prefix)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P, mass, min_keep ? min_keep : 1);
+}
+
+/* ---- src/samplers/min_p.h ---- */
+
+static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    const double down = sampi_ln(s->u.cut.p);
+    float max;
+    const int known = SAMPI_ON(max_for_floor)(row, s, down, &max);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_above)(row, (double)max + down, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+/* ---- src/samplers/by_sums.h ---- */
+
+/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    const sampi_kind kind = (sampi_kind)s->kind;
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        uint64_t more = sums.s;
+        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
+                                          (double)more);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(keep_above)(row, memory->number, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+/* ---- src/samplers/min_k.h ---- */
+
+/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_beginning)(row, s);
+}
+
+/* ---- src/samplers/xtc.h ---- */
+
+/* The coin is the same at each entry: it follows from the position. */
+static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data last;
+    uint64_t random[2], reached;
+    sampi_sums sums;
+    SAMPI_ON(random)(row, s, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMPI_KNOWN;
+    int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    known = SAMPI_ON(reach)(row, s, sampi_mass_of(sampi_share(s->u.xtc.t), sums.z), &reached, &last);
+    if (known != SAMPI_KNOWN) return known;
+    if (reached < 2 || sums.n - (reached - 1) < s->u.xtc.min_keep) return SAMPI_KNOWN;
+    return SAMPI_ON(drop_before)(row, &last);
+}
+
+/* ---- src/samplers/temperature.h ---- */
+
+/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (!(s->u.temp.delta > 0.0f)) return SAMPI_ON(scale)(row, s->u.temp.t);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(scale)(row, (float)memory->number);
+}
+
+/* ---- src/samplers/smoothing.h ---- */
+
+static int SAMPI_ON(plan_smoothing)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(bend)(row, s); }
+
+static int SAMPI_ON(plan_log_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(shift)(row, sampi_log_sum(sums.max, sums.z)) : known;
+}
+
+/* ---- src/samplers/softmax.h ---- */
+
+static int SAMPI_ON(plan_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(show)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P) : known;
+}
+
+/* ---- src/samplers/greedy.h ---- */
+
+static int SAMPI_ON(plan_greedy)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(top)(row, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+/* ---- src/samplers/dist.h ---- */
+
+static int SAMPI_ON(plan_dist)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(draw)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* ---- src/samplers/gumbel.h ---- */
+
+static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(race)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#endif
+/* ---- src/samplers/mirostat.h ---- */
+
+/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    sampi_sums sums;
+    const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const double down = (double)sums.max - (double)token.logit;
+    return SAMPI_ON(choose)(row, s, &token,
+                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+}
+
+/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_zipf zipf = { 0.0, 0.0 };
+        size_t m = (size_t)s->u.mirostat.m, n;
+        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        if (known != SAMPI_KNOWN) return known;
+        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
+        memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
+        memory->phase = 1;
+    }
+    if (memory->phase == 1) {
+        const int known = SAMPI_ON(keep_prefix)(row, 0, 0, (size_t)memory->count);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z);
+        memory->phase = 1;
+    }
+    if (memory->phase != 2) {
+        const int known = SAMPI_ON(keep_above)(row, memory->number, 1);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+/* ---- src/samplers/adaptive_p.h ---- */
+
+/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    samp_token_data token;
+    int known;
+    if (s->u.adaptive.target < 0.0f) return SAMPI_ON(plan_dist)(row, s);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        known = SAMPI_ON(adapt_all)(row, &sums,
+                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        if (known != SAMPI_KNOWN) return known;
+        memory->max = sums.max;
+        memory->count = sums.z;
+        memory->phase = 1;
+    }
+    known = SAMPI_ON(draw)(row, s, &token);
+    if (known != SAMPI_KNOWN) return known;
+    const float l = SAMPI_ON(before_adapt)(row, &token);
+    return SAMPI_ON(choose)(row, s, &token, (float)(sampi_exp(memory->max, l) / (double)memory->count));
+}
+
+#undef SAMPI_ON
 /* ---- src/gpu/users.h ---- */
 /* ---- a user's sampler ----
    A row waits for the host. sampi_gpu_user is the step of a user's sampler that has an apply_gpu: the row stops, all
@@ -3894,13 +3947,13 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    if (st->phase == 1) return sampi_gpu_repack(h);
+    if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
     /* called again after the stop: phase 1 then finds what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
-    st->phase = 1;
+    st->memory.phase = 1;
     st->pass = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
     return 0;
@@ -4023,13 +4076,13 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
     const uint32_t id = sampi_gpu_id(st->chosen);
     int known;
-    if (st->phase == 0) {
+    if (st->memory.phase == 0) {
         if ((known = sampi_gpu_leave_basis(h, 1, step->k)) != 1) return known;
         sampi_gpu_keep_from(h, st->chosen);
         st->thinned = true; /* only their number is wanted */
-        st->phase = 1;
+        st->memory.phase = 1;
     }
-    if (st->phase == 1) {
+    if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
         /* the chosen token is the last of what was kept: so many are up to it */
@@ -4039,14 +4092,14 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
         /* done, unless the given row must be counted */
-        st->phase = 3;
+        st->memory.phase = 3;
         if (key < st->given_from) {
             sampi_gpu_restore_row(h, given->max);
             sampi_gpu_keep_from(h, key);
-            st->phase = 2;
+            st->memory.phase = 2;
         }
     }
-    if (st->phase == 2) {
+    if (st->memory.phase == 2) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         given->rank = (uint32_t)st->n;
     }
@@ -4058,9 +4111,9 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-#define SAMPI_X(KIND, function) \
-    case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
-        SAMPI_GPU_STEPS(SAMPI_X)
+#define SAMPI_X(KIND, plan) \
+    case SAMPI_##KIND: return sampi_gpu_plan_##plan(h, step);
+        SAMPI_KINDS(SAMPI_X)
 #undef SAMPI_X
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
         case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);
@@ -4240,7 +4293,7 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_run_step(h, step);
         if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
         st->at++;
-        st->phase = 0;
+        st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
     /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
@@ -4795,28 +4848,34 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 #define SAMPI_GPU_KNOWS(s) true
 #endif
 
-typedef struct sampi_gpu_mapping {
-    int32_t step;
-    void (*fill)(sampi_gpu_step *, const sampi_sampler *);
-} sampi_gpu_mapping;
-
-/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. The route asks for the
-   step (sampi_gpu_can), fill for both. */
-static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
+/* Is there a plan for its kind? Else the route leaves it to the CPU. */
+static bool sampi_gpu_has_step(const sampi_sampler *s)
 {
-    sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
-    if (!SAMPI_GPU_KNOWS(s)) return mapping;
+    if (!SAMPI_GPU_KNOWS(s)) return false;
     switch (s->kind) {
-#define SAMPI_X(KIND, function) \
-    case SAMPI_##KIND: \
-        mapping.step = SAMPI_GPU_##KIND; \
-        mapping.fill = sampi_gpu_fill_##function; \
-        break;
-        SAMPI_GPU_STEPS(SAMPI_X)
+#define SAMPI_X(KIND, plan) \
+    case SAMPI_##KIND: return strcmp(#plan, "none") != 0;
+        SAMPI_KINDS(SAMPI_X)
 #undef SAMPI_X
-        default: break; /* infill compares the texts of tokens, which are on the host; of a chain the members run */
+        default: return false;
     }
-    return mapping;
+}
+
+/* A sampler's numbers as its step has them. Of samplers that change single logits only penalties' are needed there: the
+   device counts its window itself; the rules are the host's to make. */
+static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
+    memcpy(&step->u, &s->u, sizeof step->u);
+    step->now.mu = s->now.mu;
+}
+
+/* A sampler's kind, or that of a simpler one which does the same. */
+static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP_EXT && !(s->u.temp.delta > 0.0f)) return SAMPI_TEMP;
+    if (s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f) return SAMPI_DIST;
+    return s->kind;
 }
 
 /* What the table of kinds in sampling.h says of this one. */
@@ -4858,8 +4917,8 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
    its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
-    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) last->now.mu = value;
+    if (step->kind != SAMPI_ADAPTIVE_P) return;
     last->now.pending = token;
     last->now.pending_p = value;
 }
@@ -4868,10 +4927,7 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
    done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
-    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
-    step->c = last->u.adaptive.sum;
-    step->mu = last->u.adaptive.total;
+    if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
 }
 
 /* ---- src/gpu/where.h ---- */
@@ -4937,7 +4993,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
    leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
-    if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
+    if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
     int i = at;
     while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
@@ -5118,12 +5174,11 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
-    const sampi_gpu_mapping mapping = sampi_gpu_mapping_of(s);
-    if (mapping.step == SAMPI_GPU_NONE) return false;
-    step->kind = mapping.step;
+    if (!sampi_gpu_has_step(s)) return false;
+    step->kind = (int32_t)sampi_gpu_kind_of(s);
     step->seed = s->seed;
     step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
-    mapping.fill(step, s);
+    sampi_gpu_copy_numbers(step, s);
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
@@ -5232,7 +5287,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             return false;
         rules += step->n;
         /* left out: n does not grow, and the next sampler takes the place */
-        if (!shown && step->kind == SAMPI_GPU_SOFTMAX) continue;
+        if (!shown && step->kind == SAMPI_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;

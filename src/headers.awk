@@ -3,7 +3,9 @@
 #     awk -v dir=src -f src/headers.awk src/sampling.h > sampling.h            make headers
 #
 # A room is a file in a folder of src/. A marker with its name stands above its text, and the list of all rooms, with the
-# lines where they begin, behind the first room, which is the opening comment.
+# lines where they begin, behind the first room, which is the opening comment. A room may include others (samplers/plans.h
+# does). From #define SAMPI_PLANS to its #undef rooms give what they have under #ifdef SAMPI_PLANS, else what they have
+# under #ifndef; both lines are left out.
 #   lines=1        writes #line, so that messages of a compiler name the room
 #   without="A B"  macros that are never defined: what stands under #ifdef A is left out. make single
 #   with="A B"     macros that are always defined: #define stands in front, what stands under #ifndef A is left out.
@@ -59,15 +61,34 @@ function refuse(name)
     put("#endif")
 }
 
-function room(path,    line, n)
+# Are the plans of the rooms wanted, or all else?
+function want_plans(wanted)
 {
-    begins[++n_rooms] = n_out + 1
-    name_of[n_rooms] = path
+    delete always["SAMPI_PLANS"]
+    delete never["SAMPI_PLANS"]
+    if (wanted) always["SAMPI_PLANS"]
+    else never["SAMPI_PLANS"]
+}
+
+function is_room(line) { return line ~ /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
+
+function room(path,    line, n, quoted)
+{
+    if (!("SAMPI_PLANS" in always)) {
+        begins[++n_rooms] = n_out + 1
+        name_of[n_rooms] = path
+    }
     if (n_rooms > 1 || lines) put("/* ---- src/" path " ---- */")
     if (lines) put("#line 1 \"" dir "/" path "\"")
     while ((getline line < (dir "/" path)) > 0) {
-        if (++n == 1 && bare && path !~ /^api\// && line ~ /^\/\* ---- /) in_head = 1
-        if (!in_head && !hidden(line)) put(line)
+        if (++n == 1 && line ~ /^\/\* [-=]/ && ("SAMPI_PLANS" in always || bare && path !~ /^api\//)) in_head = 1
+        if (line ~ /^#(define|undef) SAMPI_PLANS$/) want_plans(line ~ /define/)
+        else if (is_room(line) && !n_off) {
+            split(line, quoted, "\"")
+            room(quoted[2])
+            if (lines) put("#line " n + 1 " \"" dir "/" path "\"")
+        }
+        else if (!in_head && !hidden(line)) put(line)
         if (line ~ /\*\/$/) in_head = 0
     }
     close(dir "/" path)
@@ -102,19 +123,19 @@ BEGIN {
     for (i = 1; i <= n; i++) always[a[i]]
     n = split(skip, a, " ")
     for (i = 1; i <= n; i++) left_out[a[i]]
+    want_plans(0)
 }
 
 FNR == 1 { header = FILENAME; sub(/.*\//, "", header) }
-{ is_room = /^#include "[a-z0-9_]+\/[a-z0-9_\/]+\.h"$/ }
-is_room && !n_off {
+is_room($0) && !n_off {
     split($0, quoted, "\"")
     if (quoted[2] in left_out) next
     if (was_room) put("")
     room(quoted[2])
     if (lines) put("#line " FNR + 1 " \"" FILENAME "\"")
 }
-!is_room && !hidden($0) { put($0) }
-{ was_room = is_room && !n_off }
+!is_room($0) && !hidden($0) { put($0) }
+{ was_room = is_room($0) && !n_off }
 
 END {
     if (failed) exit 1

@@ -256,6 +256,7 @@ extern "C" {
 #include "rows/work.h"
 #include "life/past.h"
 #include "core/record.h"
+#include "core/plans.h"
 #include "core/fields.h"
 #include "core/owners.h"
 #ifndef SAMP_NO_MT19937
@@ -454,10 +455,12 @@ extern "C" {
 #include "shards/answers.h"
 #include "shards/logprobs.h"
 #include "shards/told.h"
-#include "shards/steps.h"
+#include "shards/asking.h"
 #include "shards/prefix.h"
-#include "shards/cuts.h"
-#include "shards/draws.h"
+#include "shards/plans.h"
+#define SAMPI_ON(name) sampi_shard_##name
+#include "samplers/plans.h"
+#undef SAMPI_ON
 #include "shards/way.h"
 #include "shards/memory.h"
 #include "shards/batch.h"

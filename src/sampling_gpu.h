@@ -43,7 +43,10 @@ extern "C" {
 #include "gpu/prefix.h"
 #include "gpu/choosing.h"
 #include "gpu/ending.h"
-#include "gpu/samplers.h"
+#include "gpu/answers.h"
+#define SAMPI_ON(name) sampi_gpu_##name
+#include "samplers/plans.h"
+#undef SAMPI_ON
 #include "gpu/users.h"
 #include "gpu/logprobs.h"
 #include "gpu/advance.h"

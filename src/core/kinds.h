@@ -38,7 +38,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_ROW(id) { SAMPI_##id##_ROW },
+#define SAMPI_KIND_ROW(id, plan) { SAMPI_##id##_ROW },
         SAMPI_KINDS(SAMPI_KIND_ROW)
 #undef SAMPI_KIND_ROW
     };

@@ -24,6 +24,39 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
+/* The numbers of samplers that are nothing but numbers: of cut all that cut by p (of tail_free p = z, of min_k tau, of
+   top_n_sigma n). An executor may copy them to where it works, as a device does. */
+typedef struct sampi_cut_numbers {
+    float p;
+    size_t min_keep;
+} sampi_cut_numbers;
+
+typedef struct sampi_xtc_numbers {
+    float p, t;
+    size_t min_keep;
+} sampi_xtc_numbers;
+
+typedef struct sampi_top_k_numbers {
+    int32_t k, ties; /* 1: all that equal the last one stay */
+} sampi_top_k_numbers;
+
+typedef struct sampi_temp_numbers {
+    float t, delta, exponent;
+} sampi_temp_numbers;
+
+typedef struct sampi_smoothing_numbers {
+    float factor, curve;
+} sampi_smoothing_numbers;
+
+typedef struct sampi_mirostat_numbers {
+    float tau, eta;
+    int32_t n_vocab, m;
+} sampi_mirostat_numbers;
+
+typedef struct sampi_adaptive_numbers {
+    float target, decay, sum, total;
+} sampi_adaptive_numbers;
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
    status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
    average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
@@ -50,30 +83,13 @@ struct sampi_sampler {
     sampi_work work;                 /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
-        struct {
-            float p;
-            size_t min_keep;
-        } cut; /* all that cut by p; of tail_free p = z, of min_k tau, of top_n_sigma n */
-        struct {
-            float p, t;
-            size_t min_keep;
-        } xtc;
-        struct {
-            int32_t k, ties; /* 1: all that equal the last one stay */
-        } top_k;
-        struct {
-            float t, delta, exponent;
-        } temp;
-        struct {
-            float factor, curve;
-        } smoothing;
-        struct {
-            float tau, eta;
-            int32_t n_vocab, m;
-        } mirostat;
-        struct {
-            float target, decay, sum, total;
-        } adaptive;
+        sampi_cut_numbers cut;
+        sampi_xtc_numbers xtc;
+        sampi_top_k_numbers top_k;
+        sampi_temp_numbers temp;
+        sampi_smoothing_numbers smoothing;
+        sampi_mirostat_numbers mirostat;
+        sampi_adaptive_numbers adaptive;
         struct {
             int32_t n_vocab, n;
             const samp_logit_bias *from;

@@ -17,56 +17,62 @@ typedef struct sampi_field sampi_field;   /* core/fields.h */
 
 /* ---- the kinds of samplers ----
 
-   The list of all; its order is the default order of a chain. What a kind is stands in the room of its sampler, and
+   The list of all, each with its plan (samplers/plans.h; none: an executor that goes by plans leaves it to the steps);
+   its order is the default order of a chain. What a kind is stands in the room of its sampler, and
    behind that its row, the macro SAMPI_<id>_ROW: sampi_traits, by place. From the rows follow what a sampler is
    called, told, checked, saved and made from samp_params, and which way it takes. core/kinds.h makes a table of them;
    there a kind whose part is not asked for has an empty row. */
 /* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GUMBEL_KIND(X) X(GUMBEL, gumbel)
+#else
+#define SAMPI_GUMBEL_KIND(X) X(GUMBEL, none)
+#endif
 #define SAMPI_KINDS(X) \
-    X(LOGIT_BIAS) \
-    X(PENALTIES) \
-    X(DRY) \
-    X(TOP_N_SIGMA) \
-    X(TOP_K) \
-    X(TAIL_FREE) \
-    X(TYPICAL) \
-    X(TOP_P) \
-    X(MIN_P) \
-    X(TOP_A) \
-    X(P_LESS) \
-    X(P_LESS_NORM) \
-    X(EPSILON) \
-    X(ETA) \
-    X(TOP_H) \
-    X(MIN_K) \
-    X(XTC) \
-    X(INFILL) \
-    X(TEMP) \
-    X(TEMP_EXT) \
-    X(SMOOTHING) \
-    X(LOG_SOFTMAX) \
-    X(SOFTMAX) \
-    X(GREEDY) \
-    X(DIST) \
-    X(MIROSTAT) \
-    X(MIROSTAT_V2) \
-    X(ADAPTIVE_P) \
-    X(GUMBEL) \
-    X(CHAIN) \
-    X(CUSTOM) \
-    X(GRAMMAR) \
-    X(CONSTRAINT) \
-    X(TOP_P_DECAY) \
-    X(WATERMARK) \
-    X(SYNTHID) \
-    X(SBW)
+    X(LOGIT_BIAS, patch) \
+    X(PENALTIES, patch) \
+    X(DRY, patch) \
+    X(TOP_N_SIGMA, top_n_sigma) \
+    X(TOP_K, top_k) \
+    X(TAIL_FREE, tail_free) \
+    X(TYPICAL, typical) \
+    X(TOP_P, top_p) \
+    X(MIN_P, min_p) \
+    X(TOP_A, by_sums) \
+    X(P_LESS, by_sums) \
+    X(P_LESS_NORM, by_sums) \
+    X(EPSILON, by_sums) \
+    X(ETA, by_sums) \
+    X(TOP_H, beginning) \
+    X(MIN_K, beginning) \
+    X(XTC, xtc) \
+    X(INFILL, none) \
+    X(TEMP, temp) \
+    X(TEMP_EXT, temp) \
+    X(SMOOTHING, smoothing) \
+    X(LOG_SOFTMAX, log_softmax) \
+    X(SOFTMAX, softmax) \
+    X(GREEDY, greedy) \
+    X(DIST, dist) \
+    X(MIROSTAT, mirostat) \
+    X(MIROSTAT_V2, mirostat_v2) \
+    X(ADAPTIVE_P, adaptive_p) \
+    SAMPI_GUMBEL_KIND(X) \
+    X(CHAIN, none) \
+    X(CUSTOM, none) \
+    X(GRAMMAR, none) \
+    X(CONSTRAINT, none) \
+    X(TOP_P_DECAY, top_p) \
+    X(WATERMARK, none) \
+    X(SYNTHID, none) \
+    X(SBW, none)
 /* clang-format on */
 
 /* A kind's number is its place in the list. It is stored nowhere (a fingerprint has the name), so kinds may move.
    SAMPI_N_KINDS is no kind: it is the length of what is indexed by kind, and what a search by name returns that found
    none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id) SAMPI_##id,
+#define SAMPI_KIND_ID(id, plan) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -105,7 +111,9 @@ enum {
     SAMPI_LLAMA_DIVIDED = 0x80000,      /* knows logits that are still to be divided by a temperature, */
     SAMPI_LLAMA_BY_ORDER = 0x100000,    /* candidates that are in order, */
     SAMPI_LLAMA_TAKES_FLOOR = 0x200000, /* and a floor, as SAMPI_TAKES_FLOOR */
-    SAMPI_LLAMA_SORTS = 0x400000        /* its apply begins with sorting, so an array may be sorted before it */
+    SAMPI_LLAMA_SORTS = 0x400000,       /* its apply begins with sorting, so an array may be sorted before it */
+
+    SAMPI_LISTS_FEW = 0x800000 /* its plan does well without a list of all tokens, which may be long */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.

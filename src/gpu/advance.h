@@ -167,7 +167,7 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         known = sampi_gpu_run_step(h, step);
         if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
         st->at++;
-        st->phase = 0;
+        st->memory.phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
     /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */

@@ -1,7 +1,7 @@
 /* ---- the draw ----
-   sampi_gpu_draw, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass. It is
-   sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow from
-   seed, position, stream and attempt, so a row draws the same token however often it begins again. */
+   sampi_gpu_draw_key, for dist, mirostat and adaptive_p: the key of the chosen token, from a list or after a pass.
+   It is sampi_draw of sampling.h (samplers/draw.h), with the same envelope and the same random numbers. These follow
+   from seed, position, stream and attempt, so a row draws the same token however often it begins again. */
 
 /* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
    token that a draw has come upon, which is on no list. */
@@ -81,7 +81,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
 
 /* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
    A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
-static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
+static int sampi_gpu_draw_key(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);

@@ -83,7 +83,8 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_spot_of(from, n, old, &out_at);
     sampi_gpu_spot_of(from, n, in, &in_at);
     const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
-    const float repeat = step->a, freq = step->b, present = step->c;
+    const float repeat = step->u.penalties.repeat, freq = step->u.penalties.freq,
+                present = step->u.penalties.present;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= n; i += SAMPI_WARP)
     {
@@ -138,7 +139,7 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 /* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
    the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
    learnt, for the host's chain. */
-static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
+static int sampi_gpu_choose_key(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
     if (st->at + 1 == h->job->n_steps) return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), value);

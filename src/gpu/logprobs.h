@@ -106,13 +106,13 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
     const uint32_t id = sampi_gpu_id(st->chosen);
     int known;
-    if (st->phase == 0) {
+    if (st->memory.phase == 0) {
         if ((known = sampi_gpu_leave_basis(h, 1, step->k)) != 1) return known;
         sampi_gpu_keep_from(h, st->chosen);
         st->thinned = true; /* only their number is wanted */
-        st->phase = 1;
+        st->memory.phase = 1;
     }
-    if (st->phase == 1) {
+    if (st->memory.phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
         /* the chosen token is the last of what was kept: so many are up to it */
@@ -122,14 +122,14 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
         /* done, unless the given row must be counted */
-        st->phase = 3;
+        st->memory.phase = 3;
         if (key < st->given_from) {
             sampi_gpu_restore_row(h, given->max);
             sampi_gpu_keep_from(h, key);
-            st->phase = 2;
+            st->memory.phase = 2;
         }
     }
-    if (st->phase == 2) {
+    if (st->memory.phase == 2) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         given->rank = (uint32_t)st->n;
     }
@@ -141,9 +141,9 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-#define SAMPI_X(KIND, function) \
-    case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
-        SAMPI_GPU_STEPS(SAMPI_X)
+#define SAMPI_X(KIND, plan) \
+    case SAMPI_##KIND: return sampi_gpu_plan_##plan(h, step);
+        SAMPI_KINDS(SAMPI_X)
 #undef SAMPI_X
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
         case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);

@@ -1,7 +1,7 @@
 /* ---- the end of a prefix ----
    Where top_k, top_p, typical, greedy and others cut: which is the last token of the shortest beginning of the order
-   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_first and sampi_gpu_keep_above also
-   cut there. The search goes through a list where there is one, else through a sample of the row, else through
+   with a given mass and count? sampi_gpu_require_prefix finds it; sampi_gpu_keep_above also
+   cuts there. The search goes through a list where there is one, else through a sample of the row, else through
    histograms. It writes st->search and scratch. */
 
 /* ---- where a long prefix ends, by a sample ----
@@ -107,13 +107,11 @@ static void sampi_gpu_look_ahead(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_step *step = &h->job->step[st->at], *end = h->job->step + h->job->n_steps;
-    bool top_p = step->kind == SAMPI_GPU_TOP_P;
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-    top_p |= step->kind == SAMPI_GPU_TOP_P_DECAY;
-#endif
+    const bool top_p = step->kind == SAMPI_TOP_P || step->kind == SAMPI_TOP_P_DECAY;
     st->factor = 1.0f;
-    if (++step < end && step->kind == SAMPI_GPU_TEMP && step->a >= SAMPI_TEMP_MIN) st->factor = 1.0f / step++->a;
-    const bool draws = top_p && step < end && step->kind == SAMPI_GPU_DIST;
+    if (++step < end && step->kind == SAMPI_TEMP && step->u.temp.t >= SAMPI_TEMP_MIN)
+        st->factor = 1.0f / step++->u.temp.t;
+    const bool draws = top_p && step < end && step->kind == SAMPI_DIST;
     const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, st->factor, 0);
     st->then = sampi_gpu_change(&op, st->max);
     st->ahead = draws ? SAMPI_GPU_AHEAD_ASKED : SAMPI_GPU_AHEAD_NO;
@@ -448,16 +446,6 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. For a temperature of 0, which masks the others where they stand, and
-   for mirostat, behind which nobody sees an array: so nothing is put in order by it. Called again after a pass, like a
-   sampler. */
-static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
-{
-    int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
-    if (known == 1) sampi_gpu_keep_from(h, h->st->search.key);
-    return known;
-}
-
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
    that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
    only; it writes nothing but what its questions write. */
@@ -488,7 +476,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (st->phase < SAMPI_PHASE_MIN_KEEP) {
+    if (st->memory.phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
         /* a floor above the maximum is reached by nobody: then min_keep decides at once */
@@ -498,12 +486,12 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
             sampi_gpu_keep_from(h, from);
             return 1;
         }
-        st->phase += SAMPI_PHASE_MIN_KEEP;
+        st->memory.phase += SAMPI_PHASE_MIN_KEEP;
     }
     known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
     sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, st->search.key);
-    st->phase -= SAMPI_PHASE_MIN_KEEP;
+    st->memory.phase -= SAMPI_PHASE_MIN_KEEP;
     return 1;
 }

@@ -14,84 +14,39 @@
    The one thing to know: the arrays lie row behind row, and a row's part of them is found by its number. The number of
    a row on the device is that of its job, not that of the caller's row. */
 
-/* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
-   in gpu/samplers.h, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that
-   is not in this list has no step, and the plan leaves it to the CPU. */
-#ifdef SAMPLING_CONSTRAINTS_DECLARED
-#define SAMPI_GPU_DECAY_STEP(X) X(TOP_P_DECAY, top_p)
-#else
-#define SAMPI_GPU_DECAY_STEP(X)
-#endif
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_GPU_GUMBEL_STEP(X) X(GUMBEL, gumbel)
-#else
-#define SAMPI_GPU_GUMBEL_STEP(X)
-#endif
-#define SAMPI_GPU_STEPS(X) \
-    X(LOGIT_BIAS, patch) \
-    X(PENALTIES, patch) \
-    X(DRY, patch) \
-    X(TOP_N_SIGMA, top_n_sigma) \
-    X(TOP_K, top_k) \
-    X(TAIL_FREE, tail_free) \
-    X(TYPICAL, typical) \
-    X(TOP_P, top_p) \
-    SAMPI_GPU_DECAY_STEP(X) \
-    X(MIN_P, min_p) \
-    X(TOP_A, by_sums) \
-    X(P_LESS, by_sums) \
-    X(P_LESS_NORM, by_sums) \
-    X(EPSILON, by_sums) \
-    X(ETA, by_sums) \
-    X(TOP_H, beginning) \
-    X(MIN_K, beginning) \
-    X(XTC, xtc) \
-    X(TEMP, temp) \
-    X(TEMP_EXT, temp_ext) \
-    X(SMOOTHING, smoothing) \
-    X(LOG_SOFTMAX, log_softmax) \
-    X(SOFTMAX, softmax) \
-    X(GREEDY, greedy) \
-    X(DIST, dist) \
-    X(MIROSTAT, mirostat) \
-    X(MIROSTAT_V2, mirostat_v2) \
-    X(ADAPTIVE_P, adaptive_p) \
-    SAMPI_GPU_GUMBEL_STEP(X)
-
-/* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
+/* Steps that are no samplers; a sampler's step has its kind. */
 enum {
-    SAMPI_GPU_NONE,
-    SAMPI_GPU_USER,     /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT,   /* what is left goes to the host */
-    SAMPI_GPU_RAW,      /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS, /* then the last one: the others, and the chosen token's ranks */
-#define SAMPI_X(KIND, function) SAMPI_GPU_##KIND,
-    SAMPI_GPU_STEPS(SAMPI_X)
-#undef SAMPI_X
+    SAMPI_GPU_USER = SAMPI_N_KINDS, /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_EXPORT,               /* what is left goes to the host */
+    SAMPI_GPU_RAW,                  /* the first step, if log-probabilities are wanted: those of the row as given */
+    SAMPI_GPU_LOGPROBS              /* then the last one: the others, and the chosen token's ranks */
 };
 
-/* A sampler. Which of the parameters mean what, its fill function in gpu/samplers.h says:
-     penalties      a, b, c: repeat, frequency, presence; rule, n
-     top_k          k; share: are ties kept?
-     top_n_sigma    a: how many standard deviations
-     top_p ...      share: of the mass; min_keep; d, of min_p, top_a and its kin: ln p; k, of the latter: which
-     xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
-     top_h, min_k   a: their number; min_keep; k: which
-     temp, temp_ext a: temperature; b, c: range and exponent
-     smoothing      a: factor; d: half of curve - 1
-     mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
-     adaptive_p     a: target, b: decay; c, mu: the two averages, which are state
-   State is moved on by the device, and by sampi_gpu_follow in the host's copy. */
+/* A sampler, for its plan, which reads kind, now and u as of a sampi_sampler. The numbers in u are that sampler's, byte
+   for byte (sampi_gpu_copy_numbers). What moves on is mu and adaptive_p's average: on the device, and by
+   sampi_gpu_follow in the host's copy. */
 typedef struct sampi_gpu_step {
     int32_t kind;
-    uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
-    uint32_t rule, n;  /* patch: its rules */
-    uint32_t stream;   /* draws: the third word of Philox's counter */
-    float a, b, c, mu; /* parameters and state: see sampi_gpu_fill */
-    double d;          /* a logarithm taken on the host */
-    uint64_t share;    /* of the mass, in units of 2^-64 */
-    uint64_t coin;     /* xtc: it acts where the random number is below */
-    uint64_t min_keep, seed;
+    uint32_t k;       /* how many top log-probabilities */
+    uint32_t rule, n; /* patch: its rules */
+    uint32_t stream;  /* draws: the third word of Philox's counter */
+    struct {
+        float mu;
+    } now;
+    uint64_t seed;
+    union {
+        sampi_cut_numbers cut;
+        sampi_xtc_numbers xtc;
+        sampi_top_k_numbers top_k;
+        sampi_temp_numbers temp;
+        sampi_smoothing_numbers smoothing;
+        sampi_mirostat_numbers mirostat;
+        sampi_adaptive_numbers adaptive;
+        struct {
+            int32_t last_n;
+            float repeat, freq, present;
+        } penalties;
+    } u;
 } sampi_gpu_step;
 
 /* A changed logit, by logit_bias, penalties or dry, which are all of this form: l = -inf if scale is 0; else l * scale
@@ -233,8 +188,8 @@ typedef struct sampi_gpu_state {
     /* from here on zero when a row begins */
     int32_t pass; /* the next pass */
     uint32_t passes;
-    uint32_t at;   /* the next step, */
-    int32_t phase; /* and how far it is */
+    uint32_t at;         /* the next step, */
+    sampi_memory memory; /* and what its plan keeps */
     /* the tokens that are left */
     bool max_known, sums_known, drawn;
     float max, low;
@@ -263,8 +218,6 @@ typedef struct sampi_gpu_state {
     float order_max, p_max;
     double order_mean;
     uint64_t p_z;
-    float row_max; /* adaptive_p's first distribution */
-    uint64_t row_z;
     /* log-probabilities */
     uint64_t chosen;     /* the key of the token, */
     float value;         /* and what its sampler learns */

@@ -75,12 +75,11 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
-    const sampi_gpu_mapping mapping = sampi_gpu_mapping_of(s);
-    if (mapping.step == SAMPI_GPU_NONE) return false;
-    step->kind = mapping.step;
+    if (!sampi_gpu_has_step(s)) return false;
+    step->kind = (int32_t)sampi_gpu_kind_of(s);
     step->seed = s->seed;
     step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
-    mapping.fill(step, s);
+    sampi_gpu_copy_numbers(step, s);
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
@@ -189,7 +188,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             return false;
         rules += step->n;
         /* left out: n does not grow, and the next sampler takes the place */
-        if (!shown && step->kind == SAMPI_GPU_SOFTMAX) continue;
+        if (!shown && step->kind == SAMPI_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;

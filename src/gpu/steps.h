@@ -8,28 +8,34 @@
 #define SAMPI_GPU_KNOWS(s) true
 #endif
 
-typedef struct sampi_gpu_mapping {
-    int32_t step;
-    void (*fill)(sampi_gpu_step *, const sampi_sampler *);
-} sampi_gpu_mapping;
-
-/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. The route asks for the
-   step (sampi_gpu_can), fill for both. */
-static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
+/* Is there a plan for its kind? Else the route leaves it to the CPU. */
+static bool sampi_gpu_has_step(const sampi_sampler *s)
 {
-    sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
-    if (!SAMPI_GPU_KNOWS(s)) return mapping;
+    if (!SAMPI_GPU_KNOWS(s)) return false;
     switch (s->kind) {
-#define SAMPI_X(KIND, function) \
-    case SAMPI_##KIND: \
-        mapping.step = SAMPI_GPU_##KIND; \
-        mapping.fill = sampi_gpu_fill_##function; \
-        break;
-        SAMPI_GPU_STEPS(SAMPI_X)
+#define SAMPI_X(KIND, plan) \
+    case SAMPI_##KIND: return strcmp(#plan, "none") != 0;
+        SAMPI_KINDS(SAMPI_X)
 #undef SAMPI_X
-        default: break; /* infill compares the texts of tokens, which are on the host; of a chain the members run */
+        default: return false;
     }
-    return mapping;
+}
+
+/* A sampler's numbers as its step has them. Of samplers that change single logits only penalties' are needed there: the
+   device counts its window itself; the rules are the host's to make. */
+static void sampi_gpu_copy_numbers(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_DRY) return;
+    memcpy(&step->u, &s->u, sizeof step->u);
+    step->now.mu = s->now.mu;
+}
+
+/* A sampler's kind, or that of a simpler one which does the same. */
+static sampi_kind sampi_gpu_kind_of(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP_EXT && !(s->u.temp.delta > 0.0f)) return SAMPI_TEMP;
+    if (s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target < 0.0f) return SAMPI_DIST;
+    return s->kind;
 }
 
 /* What the table of kinds in sampling.h says of this one. */
@@ -71,8 +77,8 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
    its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
-    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    if (step->kind == SAMPI_MIROSTAT || step->kind == SAMPI_MIROSTAT_V2) last->now.mu = value;
+    if (step->kind != SAMPI_ADAPTIVE_P) return;
     last->now.pending = token;
     last->now.pending_p = value;
 }
@@ -81,8 +87,5 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
    done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
-    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
-    step->c = last->u.adaptive.sum;
-    step->mu = last->u.adaptive.total;
+    if (sampi_gpu_flags(last) & SAMPI_SELECTS) sampi_gpu_copy_numbers(step, last);
 }

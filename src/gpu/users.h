@@ -78,13 +78,13 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    if (st->phase == 1) return sampi_gpu_repack(h);
+    if (st->memory.phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
     /* called again after the stop: phase 1 then finds what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->n_shown = st->n_list;
-    st->phase = 1;
+    st->memory.phase = 1;
     st->pass = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
     return 0;

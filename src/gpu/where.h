@@ -60,7 +60,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
    leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
-    if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
+    if (!sampi_is_custom(r->list[at])) return sampi_gpu_has_step(r->list[at]);
     int i = at;
     while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);

@@ -3,6 +3,7 @@
    0.6); a logit becomes 5 - 10 x^2 / (1 + x), x = |p - aim| / 0.3, largest where p is the aim; then a token is drawn by
    these. It learns from the token that is accepted, if it had selected that one: apply notes it (pending), accept adds
    its p to the decaying average (sum / total). */
+#ifndef SAMPI_PLANS
 
 /* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
@@ -147,6 +148,35 @@ static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_ADAPTIVE_P_ROW \
-    "adaptive-p", 5, 0, "", SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
+    "adaptive-p", 5, 0, "", \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_OWN_LOGITS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_DIVIDED, \
         SAMPI_FIELDS_OF(SAMPI_ADAPTIVE_P_FIELDS), NULL, &SAMPI_ADAPTIVE_P_HOOKS, sampi_adaptive_p_apply, \
         sampi_fast_adaptive_p, SAMPI_BY_LLAMA_CPP(sampi_llama_adaptive_p, sampi_fast_llama_adaptive_p)
+
+#else /* the plan */
+
+/* Phase 1: the logits are adapted; max and count: of the first distribution, which the token's p is of. */
+static int SAMPI_ON(plan_adaptive_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    samp_token_data token;
+    int known;
+    if (s->u.adaptive.target < 0.0f) return SAMPI_ON(plan_dist)(row, s);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        known = SAMPI_ON(adapt_all)(row, &sums,
+                                    sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total));
+        if (known != SAMPI_KNOWN) return known;
+        memory->max = sums.max;
+        memory->count = sums.z;
+        memory->phase = 1;
+    }
+    known = SAMPI_ON(draw)(row, s, &token);
+    if (known != SAMPI_KNOWN) return known;
+    const float l = SAMPI_ON(before_adapt)(row, &token);
+    return SAMPI_ON(choose)(row, s, &token, (float)(sampi_exp(memory->max, l) / (double)memory->count));
+}
+
+#endif

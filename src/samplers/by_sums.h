@@ -3,6 +3,7 @@
    p^2; scale * (n sum p^2 - 1) / (n - 1); epsilon; min(epsilon, sqrt(epsilon) e^-H). p = 0.5, 0.3, 0.15, 0.05: top_a
    0.5 (0.125) keeps three, p_less 1 (0.365) one, p_less_norm 1 (0.153) two, epsilon 0.1 three, eta 0.2 (0.143) three.
    As a logit the threshold is at most the maximum. */
+#ifndef SAMPI_PLANS
 
 static bool sampi_takes_squares(sampi_kind kind) { return kind == SAMPI_P_LESS || kind == SAMPI_P_LESS_NORM; }
 
@@ -73,7 +74,8 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
 #endif
 
 /* What the rows share. In llama.cpp's arithmetic, which has none of them, all but top_a compute as they do here. */
-#define SAMPI_BY_SUMS_FLAGS SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
+#define SAMPI_BY_SUMS_FLAGS \
+    SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_IF_ON | SAMPI_VIEW_SORTED
 #define SAMPI_BY_SUMS_ROW(name, letter, steps, fields) \
     name, 0, letter, steps, SAMPI_BY_SUMS_FLAGS, SAMPI_FIELDS_OF(fields), sampi_off_at_0, &SAMPI_NO_HOOKS, \
         sampi_by_sums_apply, sampi_fast_by_sums, SAMPI_BY_LLAMA_CPP(sampi_by_sums_apply, NULL)
@@ -142,3 +144,26 @@ static const sampi_field SAMPI_ETA_FIELDS[] = {
 };
 
 #define SAMPI_ETA_ROW SAMPI_BY_SUMS_ROW("eta", 'h', "eta_cutoff;eta", SAMPI_ETA_FIELDS)
+
+#else /* the plan */
+
+/* Phase 0: the floor (number) from the sums; 1: keep what reaches it. */
+static int SAMPI_ON(plan_by_sums)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    const sampi_kind kind = (sampi_kind)s->kind;
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FLOOR, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        uint64_t more = sums.s;
+        if (sampi_takes_squares(kind)) known = SAMPI_ON(sum_of_squares)(row, &more);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_sums_floor(kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.n, (double)sums.z,
+                                          (double)more);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(keep_above)(row, memory->number, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+#endif

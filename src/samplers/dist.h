@@ -2,6 +2,7 @@
    The draw and nothing else: each token with its probability. In llama.cpp's arithmetic it takes one double u of
    std::mt19937, and the first candidate in array order at which the running sum of e^(l - max) reaches u of the total.
    */
+#ifndef SAMPI_PLANS
 
 /* adaptive_p with a target below 0 is the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -23,6 +24,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed) { return sampi_i
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_DIST_ROW \
     "dist", 1, 0, "", \
-        SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_dist_apply, sampi_fast_dist, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_dist, sampi_fast_llama_dist)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_dist)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(draw)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#endif

@@ -9,6 +9,7 @@
    depend on which samplers have sorted, and rows do not sort.
 
    In this room: greedy, the first in order. */
+#ifndef SAMPI_PLANS
 
 /* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -33,7 +34,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_greedy(void) { return sampi_init_pla
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GREEDY_ROW \
     "greedy", 0, 0, "", \
-        SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_greedy_apply, sampi_fast_greedy, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_greedy, sampi_fast_greedy)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_greedy)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(top)(row, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#endif

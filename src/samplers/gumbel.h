@@ -2,6 +2,8 @@
    Draws that couple (SAMPLING_GUMBEL): each token runs for a time E / w, E = -ln u exponential noise of (seed,
    position, token), and the shortest time wins: probability w / Z, as dist. Weights 3 and 1 with E = 0.9 and 0.2: times
    0.3 and 0.2, the second wins. As the noise belongs to the token, two similar rows mostly get the same one. */
+#ifndef SAMPI_PLANS
+
 #ifdef SAMPLING_GUMBEL_DECLARED
 
 /* A race under way: who leads, and the time that is to be beaten. */
@@ -59,7 +61,18 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed) { return sampi
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_GUMBEL_ROW \
-    "gumbel", 6, 0, "", SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+    "gumbel", 6, 0, "", SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_VIEW_SORTED, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
         sampi_gumbel_apply, sampi_fast_gumbel, SAMPI_BY_LLAMA_CPP(sampi_gumbel_apply, NULL)
 
 #endif /* SAMPLING_GUMBEL_DECLARED */
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_gumbel)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    const int known = SAMPI_ON(race)(row, s, &token);
+    return known == SAMPI_KNOWN ? SAMPI_ON(choose)(row, s, &token, 0.0f) : known;
+}
+
+#endif

@@ -1,6 +1,7 @@
 /* ---- min_k (Ding et al. 2026) ----
    It keeps the beginning of the order by logit up to the largest (l_k - l_k+1) / k: logits 5, 4.9, 2, 1 have 0.1, 1.45,
    0.33, so it keeps two. */
+#ifndef SAMPI_PLANS
 
 /* How far the logit falls behind place i, divided by i. */
 static double sampi_fall_behind(float l, float next, size_t i) { return ((double)l - (double)next) / (double)i; }
@@ -52,3 +53,13 @@ static SAMPI_COLD bool sampi_min_k_is_off(const sampi_sampler *s) { return s->u.
     "min-k", 0, 'g', "min_k;min-k", SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED, \
         SAMPI_FIELDS_OF(SAMPI_MIN_K_FIELDS), sampi_min_k_is_off, &SAMPI_NO_HOOKS, sampi_min_k_apply, \
         sampi_fast_beginning, SAMPI_BY_LLAMA_CPP(sampi_min_k_apply, NULL)
+
+#else /* the plan */
+
+/* How long the beginning is, for top_h and min_k, needs the first tokens in order: an answer of its own. */
+static int SAMPI_ON(plan_beginning)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_beginning)(row, s);
+}
+
+#endif

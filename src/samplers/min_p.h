@@ -1,5 +1,6 @@
 /* ---- min_p (Nguyen et al. 2024) ----
    It keeps p_i >= p * p_max, which needs no sum: l >= max + ln p. p = 0.5, 0.3, 0.15, 0.05: min_p 0.2 keeps three. */
+#ifndef SAMPI_PLANS
 
 /* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -33,7 +34,20 @@ static const sampi_field SAMPI_MIN_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIN_P_ROW \
     "min-p", 0, 'm', "min_p;min-p", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_KEEPS_SOME | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
             SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_TAKES_FLOOR, \
         SAMPI_FIELDS_OF(SAMPI_MIN_P_FIELDS), sampi_off_at_0, &SAMPI_NO_HOOKS, sampi_min_p_apply, sampi_fast_min_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_min_p, sampi_fast_llama_min_p)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_min_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    const double down = sampi_ln(s->u.cut.p);
+    float max;
+    const int known = SAMPI_ON(max_for_floor)(row, s, down, &max);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_above)(row, (double)max + down, s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1);
+}
+
+#endif

@@ -3,6 +3,7 @@
    Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those with a surprise of
    at most mu. Then a token is drawn and mu -= eta * (surprise - tau): with tau 3, eta 0.1 a token of p = 1/4 (2 bits)
    raises mu by 0.1. mu moves in apply and not in accept, as in llama.cpp. */
+#ifndef SAMPI_PLANS
 
 /* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
@@ -226,7 +227,7 @@ static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_ROW \
     "mirostat", 3, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
             SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_apply, \
         sampi_fast_mirostat, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
@@ -241,6 +242,63 @@ static const sampi_field SAMPI_MIROSTAT_V2_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_MIROSTAT_V2_ROW \
     "mirostat-v2", 4, 0, "", \
-        SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_SELECTS | SAMPI_DROPS_FAST | SAMPI_VIEW_DENSE | SAMPI_LLAMA_BY_ORDER | \
+            SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_MIROSTAT_V2_FIELDS), NULL, &SAMPI_MIROSTAT_HOOKS, sampi_mirostat_v2_apply, \
         sampi_fast_mirostat_v2, SAMPI_BY_LLAMA_CPP(sampi_llama_mirostat, sampi_fast_llama_mirostat)
+
+#else /* the plan */
+
+/* The end of both versions: a draw from what is kept, by whose surprise mu moves. */
+static int SAMPI_ON(plan_mirostat_draw)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data token;
+    sampi_sums sums;
+    const int known = SAMPI_ON(draw_and_sums)(row, s, &token, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const double down = (double)sums.max - (double)token.logit;
+    return SAMPI_ON(choose)(row, s, &token,
+                            sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, down, (double)sums.z));
+}
+
+/* Phase 0: how many to keep (count), from the first m tokens in order; 1: keep them; 2: draw. */
+static int SAMPI_ON(plan_mirostat)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_zipf zipf = { 0.0, 0.0 };
+        size_t m = (size_t)s->u.mirostat.m, n;
+        const int known = SAMPI_ON(first_sorted)(row, &m, &n);
+        if (known != SAMPI_KNOWN) return known;
+        for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, SAMPI_ON(nth)(row, i), SAMPI_ON(nth)(row, i + 1));
+        memory->count = sampi_zipf_size(&zipf, s->u.mirostat.n_vocab, s->now.mu, n);
+        memory->phase = 1;
+    }
+    if (memory->phase == 1) {
+        const int known = SAMPI_ON(keep_prefix)(row, 0, 0, (size_t)memory->count);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+/* Phase 0: the floor (number) from mu; 1: keep what reaches it; 2: draw. */
+static int SAMPI_ON(plan_mirostat_v2)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        memory->number = sampi_surprise_floor(s->now.mu, sums.max, (double)sums.z);
+        memory->phase = 1;
+    }
+    if (memory->phase != 2) {
+        const int known = SAMPI_ON(keep_above)(row, memory->number, 1);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 2;
+    }
+    return SAMPI_ON(plan_mirostat_draw)(row, s);
+}
+
+#endif

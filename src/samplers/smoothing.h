@@ -2,8 +2,9 @@
    Two samplers that give every logit another value. smoothing: l = max - factor d^2 (1 - c + c d), d = max - l, c =
    (curve - 1) / 2; with factor 0.2 and curve 1 a logit 2 below the maximum comes to 0.8 below. log_softmax: l = ln p,
    so that penalties behind it do not depend on the logits' zero. */
+#ifndef SAMPI_PLANS
 
-static double sampi_bend_of(const sampi_sampler *s) { return 0.5 * (double)s->u.smoothing.curve - 0.5; }
+static double sampi_bend_of(float curve) { return 0.5 * ((double)curve - 1.0); }
 
 /* A logit that smoothing bends, in doubles, with every product rounded before it meets a sum; c is sampi_bend_of. For c
    in [0, 1] the order stays, ties aside, and the maximum: each step is monotone. */
@@ -30,7 +31,7 @@ static SAMPI_HOT void sampi_log_softmax_tile(double all, float *x)
    sum of weights. Which zero is the maximum depends on the instruction set: +0 for both. */
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, uint64_t z, void *l, size_t stride, size_t n)
 {
-    double c = sampi_bend_of(s), top = (double)max + 0.0;
+    double c = sampi_bend_of(s->u.smoothing.curve), top = (double)max + 0.0;
     double factor = (double)s->u.smoothing.factor, all = z ? sampi_log_sum(max, z) : 0.0;
     char *at = (char *)l;
     bool direct = z && stride == sizeof(float) && all < 1e30;
@@ -69,12 +70,26 @@ static SAMPI_COLD bool sampi_smoothing_is_off(const sampi_sampler *s) { return s
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_SMOOTHING_ROW \
-    "smoothing", 0, 'q', "smoothing_factor;smoothing", SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, \
-        SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, \
-        sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "smoothing", 0, 'q', "smoothing_factor;smoothing", \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, SAMPI_FIELDS_OF(SAMPI_SMOOTHING_FIELDS), \
+        sampi_smoothing_is_off, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
+        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_LOG_SOFTMAX_ROW \
-    "log-softmax", 0, 'n', "log_softmax;log-softmax", SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, \
-        SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_smoothing_apply, sampi_fast_smoothing, \
-        SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+    "log-softmax", 0, 'n', "log_softmax;log-softmax", \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_IF_NAMED | SAMPI_MASKS_NONE, SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, \
+        sampi_smoothing_apply, sampi_fast_smoothing, SAMPI_BY_LLAMA_CPP(sampi_smoothing_apply, NULL)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_smoothing)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(bend)(row, s); }
+
+static int SAMPI_ON(plan_log_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(shift)(row, sampi_log_sum(sums.max, sums.z)) : known;
+}
+
+#endif

@@ -1,5 +1,6 @@
 /* ---- softmax ----
    It sorts, and sets p: of logits 1 and 0 p = 0.73 and 0.27. */
+#ifndef SAMPI_PLANS
 
 /* For users who want p and the order, not a token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -28,3 +29,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_softmax(void) { return sampi_init_pl
     "softmax", 0, 0, "", SAMPI_ONLY_SHOWS | SAMPI_SORTS | SAMPI_MASKS_NONE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_NO_FIELDS, NULL, &SAMPI_NO_HOOKS, sampi_softmax_apply, NULL, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_softmax_apply, NULL)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_softmax)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+    return known == SAMPI_KNOWN ? SAMPI_ON(show)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P) : known;
+}
+
+#endif

@@ -3,6 +3,7 @@
    are a distribution; the first i whose running sum exceeds z ends the row, for behind it lies the flat tail. p = 0.5,
    0.3, 0.1, 0.06, 0.04: a = 0, 0.16, 0.02, so z = 0.95 keeps two. All in units of weight. Where the sum of a_i is next
    to nothing every a_i counts the same, as in the original. */
+#ifndef SAMPI_PLANS
 
 /* a_i of three neighbours' weights, w_i first: how much they bend. */
 static uint64_t sampi_bend(const uint64_t *w)
@@ -119,3 +120,10 @@ static const sampi_field SAMPI_TAIL_FREE_FIELDS[] = {
         SAMPI_DROPS_FAST | SAMPI_SORTS | SAMPI_IF_ON | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TAIL_FREE_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_tail_free_apply, \
         sampi_fast_tail_free, SAMPI_BY_LLAMA_CPP(sampi_llama_tail_free, NULL)
+
+#else /* the plan */
+
+/* Second differences need all weights in order: an answer of its own. */
+static int SAMPI_ON(plan_tail_free)(SAMPI_ON(row) * row, SAMPI_ON(step) * s) { return SAMPI_ON(keep_tail)(row, s); }
+
+#endif

@@ -5,6 +5,7 @@
 
    The factor 1 / T is rounded to f32, and each logit is one product rounded to f32. Rows carry that factor along
    instead of multiplying (sampi_row's r), so it must be the same product. */
+#ifndef SAMPI_PLANS
 
 /* Mask all but the candidate at `best`. */
 static void sampi_mask_but(samp_token_data_array *cur, size_t best)
@@ -142,8 +143,8 @@ static const sampi_field SAMPI_TEMP_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_ROW \
     "temp", 0, 0, "", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | SAMPI_VIEW_DROPPED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE | SAMPI_ONLY_EDITS | \
+            SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_apply, sampi_fast_temp, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_temp, sampi_fast_llama_temp)
 
@@ -156,6 +157,25 @@ static const sampi_field SAMPI_TEMP_EXT_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TEMP_EXT_ROW \
     "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
-        SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TEMP_EXT_FIELDS), sampi_temp_is_off, &SAMPI_NO_HOOKS, sampi_temp_ext_apply, \
         sampi_fast_temp_ext, SAMPI_BY_LLAMA_CPP(sampi_llama_temp_ext, sampi_fast_llama_temp)
+
+#else /* the plan */
+
+/* Phase 1: a dynamic temperature is known (number), of the entropy as it was. */
+static int SAMPI_ON(plan_temp)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (!(s->u.temp.delta > 0.0f)) return SAMPI_ON(scale)(row, s->u.temp.t);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_NOTHING, &sums);
+        if (known != SAMPI_KNOWN || sums.n <= 1) return known; /* one token has no entropy */
+        memory->number = (double)sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &sums);
+        memory->phase = 1;
+    }
+    return SAMPI_ON(scale)(row, (float)memory->number);
+}
+
+#endif

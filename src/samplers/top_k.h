@@ -1,6 +1,7 @@
 /* ---- top_k ----
    It keeps the first k of the order: of logits 4, 2, 2, 1 k = 2 keeps 4 and the 2 with the smaller id; with ties it
    keeps all that equal the last one, so both. */
+#ifndef SAMPI_PLANS
 
 /* The cheapest cut: no probability is needed, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -48,7 +49,16 @@ static SAMPI_COLD bool sampi_top_k_is_off(const sampi_sampler *s) { return s->u.
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_K_ROW \
     "top-k", 0, 'k', "top_k;top-k", \
-        SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
-            SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR | SAMPI_VIEW_SORTED | \
+            SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_K_FIELDS), sampi_top_k_is_off, &SAMPI_NO_HOOKS, sampi_top_k_apply, \
         sampi_fast_top_k, SAMPI_BY_LLAMA_CPP(sampi_llama_top_k, sampi_fast_llama_top_k)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_top_k)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    return SAMPI_ON(keep_first)(row, (size_t)s->u.top_k.k, s->u.top_k.ties != 0);
+}
+
+#endif

@@ -1,5 +1,6 @@
 /* ---- top_n_sigma (Tang et al. 2024) ----
    It masks l < max - n * sigma: of logits 4, 2, 1, 1 sigma is 1.22, so n = 2 keeps 4 and 2. */
+#ifndef SAMPI_PLANS
 
 /* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
    and x^2 exact in 128 bits. */
@@ -93,7 +94,34 @@ static SAMPI_COLD bool sampi_top_n_sigma_is_off(const sampi_sampler *s) { return
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_N_SIGMA_ROW \
-    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
+    "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", SAMPI_LISTS_FEW | SAMPI_KEEPS_P | SAMPI_VIEW_MASKED, \
         SAMPI_FIELDS_OF(SAMPI_TOP_N_SIGMA_FIELDS), sampi_top_n_sigma_is_off, &SAMPI_NO_HOOKS, \
         sampi_top_n_sigma_apply, sampi_fast_top_n_sigma, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_n_sigma, sampi_fast_llama_top_n_sigma)
+
+#else /* the plan */
+
+/* The smallest logit that is within reach of the maximum, by bisection over floats. */
+static float SAMPI_ON(least_within)(float max, double reach)
+{
+    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = sampi_key(max);
+    while (in - out > 1) {
+        const int64_t mid = out + (in - out) / 2;
+        if ((double)max - (double)sampi_unkey((int32_t)mid) > reach)
+            out = mid;
+        else
+            in = mid;
+    }
+    return sampi_unkey((int32_t)in);
+}
+
+static int SAMPI_ON(plan_top_n_sigma)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    float max;
+    double sigma;
+    const int known = SAMPI_ON(deviation)(row, &max, &sigma);
+    if (known != SAMPI_KNOWN) return known;
+    return SAMPI_ON(keep_reaching)(row, SAMPI_ON(least_within)(max, (double)s->u.cut.p * sigma));
+}
+
+#endif

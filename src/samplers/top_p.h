@@ -1,6 +1,7 @@
 /* ---- top_p (Holtzman et al. 2019) ----
    It keeps the shortest beginning of the order by logit whose mass reaches p. p = 0.5, 0.3, 0.15, 0.05: top_p 0.7 keeps
    two. */
+#ifndef SAMPI_PLANS
 
 /* p at least, so the share rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -35,6 +36,21 @@ static const sampi_field SAMPI_TOP_P_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TOP_P_ROW \
     "top-p", 0, 'p', "top_p;top-p;nucleus", \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | SAMPI_LLAMA_BY_ORDER, \
+        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_SORTED | SAMPI_LLAMA_DIVIDED | \
+            SAMPI_LLAMA_BY_ORDER, \
         SAMPI_FIELDS_OF(SAMPI_TOP_P_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_top_p_apply, sampi_fast_top_p, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_top_p, sampi_fast_llama_top_p)
+
+#else /* the plan */
+
+static int SAMPI_ON(plan_top_p)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_sums sums;
+    const int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_PREFIX, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    const uint64_t mass = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+    return SAMPI_ON(keep_prefix)(row, SAMPI_SHOWS_ORDER | SAMPI_SHOWS_P, mass, min_keep ? min_keep : 1);
+}
+
+#endif

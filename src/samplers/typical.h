@@ -2,6 +2,7 @@
    It keeps the shortest beginning of an order whose mass exceeds p, the order being by |surprise - entropy|. p = 0.5,
    0.3, 0.15, 0.05: the entropy is 1.14 and the surprises 0.69, 1.20, 1.90, 3.00, so typical 0.25 keeps the second
    alone. */
+#ifndef SAMPI_PLANS
 
 /* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
    - l under p. The fast path sorts by it too. */
@@ -67,6 +68,27 @@ static const sampi_field SAMPI_TYPICAL_FIELDS[] = {
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_TYPICAL_ROW \
     "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-        SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
+        SAMPI_LISTS_FEW | SAMPI_DROPS | SAMPI_SORTS | SAMPI_VIEW_DROPPED | SAMPI_LLAMA_BY_ORDER | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_TYPICAL_FIELDS), sampi_off_at_1, &SAMPI_NO_HOOKS, sampi_typical_apply, \
         sampi_fast_typical, SAMPI_BY_LLAMA_CPP(sampi_llama_typical, sampi_fast_llama_typical)
+
+#else /* the plan */
+
+/* Phase 1: the cut is made, which mostly leaves few. */
+static int SAMPI_ON(plan_typical)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    sampi_memory *memory = SAMPI_ON(memory)(row);
+    if (memory->phase == 0) {
+        sampi_sums sums;
+        int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_SCORES, &sums);
+        if (known != SAMPI_KNOWN) return known;
+        const uint64_t mass = sampi_mulhi(sampi_share(s->u.cut.p), sums.z) + 1;
+        const size_t min_keep = s->u.cut.min_keep < sums.n ? s->u.cut.min_keep : sums.n;
+        known = SAMPI_ON(keep_nearest)(row, (double)sums.s / (double)sums.z, mass, min_keep);
+        if (known != SAMPI_KNOWN) return known;
+        memory->phase = 1;
+    }
+    return SAMPI_ON(settle)(row);
+}
+
+#endif

@@ -1,6 +1,7 @@
 /* ---- xtc, "exclude top choices" (p-e-w) ----
    With probability p (the coin) it removes all tokens of probability >= t but the least likely of them. 0.5, 0.3, 0.15,
    0.05 with t = 0.1: 0.15 and 0.05 are left. The coin is 64 random bits of the position. */
+#ifndef SAMPI_PLANS
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
 static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
@@ -75,6 +76,27 @@ static SAMPI_COLD bool sampi_xtc_is_off(const sampi_sampler *s) { return s->u.xt
 
 /* name, draws, letter, steps, flags, fields, off, hooks, apply, fast, and both as llama.cpp computes */
 #define SAMPI_XTC_ROW \
-    "xtc", 2, 'x', "xtc", SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
+    "xtc", 2, 'x', "xtc", \
+        SAMPI_LISTS_FEW | SAMPI_MASKS_NONE | SAMPI_BY_CHANCE | SAMPI_VIEW_SORTED | SAMPI_LLAMA_SORTS, \
         SAMPI_FIELDS_OF(SAMPI_XTC_FIELDS), sampi_xtc_is_off, &SAMPI_NO_HOOKS, sampi_xtc_apply, sampi_fast_xtc, \
         SAMPI_BY_LLAMA_CPP(sampi_llama_xtc, sampi_fast_llama_xtc)
+
+#else /* the plan */
+
+/* The coin is the same at each entry: it follows from the position. */
+static int SAMPI_ON(plan_xtc)(SAMPI_ON(row) * row, SAMPI_ON(step) * s)
+{
+    samp_token_data last;
+    uint64_t random[2], reached;
+    sampi_sums sums;
+    SAMPI_ON(random)(row, s, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMPI_KNOWN;
+    int known = SAMPI_ON(sums)(row, s, SAMPI_THEN_FIRST, &sums);
+    if (known != SAMPI_KNOWN) return known;
+    known = SAMPI_ON(reach)(row, s, sampi_mass_of(sampi_share(s->u.xtc.t), sums.z), &reached, &last);
+    if (known != SAMPI_KNOWN) return known;
+    if (reached < 2 || sums.n - (reached - 1) < s->u.xtc.min_keep) return SAMPI_KNOWN;
+    return SAMPI_ON(drop_before)(row, &last);
+}
+
+#endif

@@ -177,20 +177,28 @@ static size_t sampi_look_behind(const sampi_shard_row *row, size_t want, size_t 
     return m;
 }
 
-/* Will a member want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an
-   end, to cut no more than there is into buckets. Behind a short top_k none is asked. */
+/* Will it want to know the smallest logit? top_n_sigma does, for the scale of its sums, and who may look for an end, to
+   cut no more than there is into buckets. */
+static bool sampi_takes_least(const sampi_sampler *s)
+{
+    switch (s->kind) {
+        case SAMPI_TOP_N_SIGMA:
+        case SAMPI_TYPICAL:
+        case SAMPI_TOP_P:
+        case SAMPI_TOP_P_DECAY:
+        case SAMPI_MIROSTAT: return true;
+        case SAMPI_TOP_K: return s->u.top_k.k > SAMPI_SHARD_ROOM;
+        default: return sampi_min_keep(s) > SAMPI_SHARD_LIST;
+    }
+}
+
+/* Will a member? Behind a short top_k none is asked. */
 static bool sampi_wants_least(const sampi_shard_row *row)
 {
     const sampi_sampler *s;
     bool wants = false;
     for (int ahead = 0; !wants && (s = sampi_row_member(row, ahead)) != NULL; ahead++) {
-        switch (s->kind) {
-#define SAMPI_SHARD_LEAST(id, step, least, all) \
-    case SAMPI_##id: wants = least; break;
-            SAMPI_SHARD_STEPS(SAMPI_SHARD_LEAST)
-#undef SAMPI_SHARD_LEAST
-            default: break;
-        }
+        wants = sampi_takes_least(s);
         if (s->kind == SAMPI_TOP_K) break;
     }
     return wants;
@@ -413,6 +421,12 @@ static void sampi_scale_for_drawer(const sampi_shard_row *row, float *x, size_t 
         sampi_use()->scale(x, n, 1.0f / row->shard->member[i]->u.temp.t, false, x);
 }
 
+/* Does it draw from logits of its own? Without a target adaptive_p is dist. */
+static bool sampi_adapts(const sampi_sampler *s)
+{
+    return s->kind == SAMPI_ADAPTIVE_P && s->u.adaptive.target >= 0.0f;
+}
+
 /* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
 static const float *sampi_draw_logits(const sampi_shard_row *row)
 {
@@ -420,7 +434,7 @@ static const float *sampi_draw_logits(const sampi_shard_row *row)
     float *l = row->shard->work.x, aim = sampi_adaptive_p_aim(s);
     double *e = (double *)(void *)row->shard->work.w;
     size_t n = row->row.n;
-    if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
+    if (!sampi_adapts(s) || n == 0) return row->row.x;
     (void)row->row.k->weights(row->row.x, n, row->max, NULL, e);
     row->row.k->probs(row->row.x, e, n, row->max, (double)row->sums.z, l);
     row->row.k->adapt(l, n, 1.0f, aim);

@@ -127,11 +127,11 @@ static int sampi_shard_tell(sampi_shard_row *row)
     bool by_array = row->has_left;
     if (++row->telling == 1) {
         row->ask = SAMPI_ASK_RAW | (by_array ? 0 : SAMPI_ASK_LEFT);
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     if (row->telling == 2) {
         row->ask = SAMPI_ASK_RAW_SUMS | (by_array ? 0 : SAMPI_ASK_LEFT_SUMS);
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     int status = samp_accept(&row->s->base, row->token.id);
     if (status) return status;
@@ -140,5 +140,5 @@ static int sampi_shard_tell(sampi_shard_row *row)
         row->logprobs->processed = row->left;
     else
         sampi_tell_set(&row->logprobs->processed, &row->told[1], row->token.id);
-    return SAMPI_STEP_ENDS;
+    return SAMPI_ENDS;
 }

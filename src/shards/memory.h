@@ -9,13 +9,9 @@ static bool sampi_wants_all(const sampi_sampler *s)
         if (sampi_wants_all(s->u.chain.item[i])) return true;
     if (s->off || (sampi_traits_of(s->kind)->flags & (SAMPI_ONLY_SHOWS | SAMPI_PATCHES | SAMPI_BY_INTERFACE)))
         return false;
-    switch (s->kind) {
-#define SAMPI_SHARD_ALL(id, step, least, all) \
-    case SAMPI_##id: return all;
-        SAMPI_SHARD_STEPS(SAMPI_SHARD_ALL)
-#undef SAMPI_SHARD_ALL
-        default: return !sampi_is_chain(s);
-    }
+    if (s->kind == SAMPI_TOP_K && s->u.top_k.ties) return true;
+    if (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST) return true;
+    return !sampi_is_chain(s) && !(sampi_traits_of(s->kind)->flags & SAMPI_LISTS_FEW);
 }
 
 /* The most that one row says in a round. */

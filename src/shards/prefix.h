@@ -167,13 +167,13 @@ static int sampi_ask_runs_of(sampi_shard_row *row, size_t room, unsigned facts)
     row->end.room = room;
     row->ask = SAMPI_ASK_RUNS | facts;
     row->has_kept = false;
-    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_STEP_WAITS;
+    if (row->end.is_after || row->end.floor < INFINITY) return SAMPI_WAITS;
     row->kept.max = max;
     if (!(max > -INFINITY))
         row->ask |= SAMPI_ASK_TOP;
     else
         row->ask |= sampi_draws_from(row, max) ? SAMPI_ASK_SEGS : SAMPI_ASK_SUMS;
-    return SAMPI_STEP_WAITS;
+    return SAMPI_WAITS;
 }
 
 /* Those in the bucket that has the end. */
@@ -210,7 +210,7 @@ static int sampi_end_start(sampi_shard_row *row, double range, uint32_t buckets,
     sampi_end *end = &row->end;
     sampi_end_within(end, 0.0, range, buckets, is_whole);
     row->ask = SAMPI_ASK_HIST;
-    if (range > 0.0) return SAMPI_STEP_WAITS;
+    if (range > 0.0) return SAMPI_WAITS;
     end->population = row->n_list + row->rest;
     end->path[end->level++] = 0;
     return sampi_ask_runs(row);
@@ -270,10 +270,10 @@ static int sampi_floor_cut(sampi_shard_row *row, double floor)
     row->reaches = sampi_float_up(floor);
     if (row->row.n) sampi_gather(&row->row, row->reaches);
     row->has &= SAMPI_ASK_TOP | (row->ahead > -INFINITY ? SAMPI_ASK_SEGS | SAMPI_ASK_SUMS : 0);
-    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return 0;
+    if (!(row->has & SAMPI_ASK_SUMS) || row->sums.n < row->n_list) return SAMPI_KNOWN;
     row->rest = row->sums.n - row->n_list;
     row->has |= SAMPI_ASK_LIST;
-    return 0;
+    return SAMPI_KNOWN;
 }
 
 /* One bucket of those that have been counted has the end. */
@@ -309,7 +309,7 @@ static int sampi_end_narrow(sampi_shard_row *row)
         if (end->level >= 2) /* so many that close together often are few values */
             return sampi_ask_runs_of(row, SAMPI_SHARD_LIST, SAMPI_ASK_HIST);
         row->ask = SAMPI_ASK_HIST;
-        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_STEP_WAITS;
+        if (end->order.mean > 0.0 || end->floor < INFINITY) return SAMPI_WAITS;
         sampi_guess g;
         sampi_guess_open(&g, row);
         double at = sampi_guess_end(&g, end);
@@ -412,12 +412,12 @@ static bool sampi_end_among(sampi_shard_row *row, bool *all)
     return false;
 }
 
-/* Look among the bucket's values. 0: the end is there. */
+/* Look among the bucket's values: is the end there? */
 static int sampi_end_in_runs(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     bool all;
-    if (sampi_end_among(row, &all)) return 0;
+    if (sampi_end_among(row, &all)) return SAMPI_KNOWN;
     if (all || row->runs->n < row->runs->room || !end->is_after) return SAMP_E_FORMAT;
     return sampi_ask_runs(row);
 }
@@ -512,13 +512,13 @@ static int sampi_end_first(sampi_shard_row *row)
     const double tokens = sampi_guess_around(&g, at + 0.5, true) - sampi_guess_around(&g, at - 0.5, true);
     const size_t room = sampi_guess_room(&g, at, tokens);
     int status = sampi_end_narrow(row);
-    if (status != SAMPI_STEP_WAITS || end->level != 1 || room <= row->n_list) return status;
+    if (status != SAMPI_WAITS || end->level != 1 || room <= row->n_list) return status;
     end->later = row->ask;
     return sampi_ask_list(row, room);
 }
 
 /* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
-   LIST is known. The slice is cut when it returns 0. */
+   LIST is known. The slice is cut when it returns SAMPI_KNOWN. */
 static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t min_keep, double floor)
 {
     sampi_end *end = &row->end;
@@ -539,10 +539,10 @@ static int sampi_seek(sampi_shard_row *row, double mean, uint64_t want, uint64_t
     if (end->later) { /* those that were listed have not been enough */
         row->ask = end->later;
         end->later = 0;
-        return SAMPI_STEP_WAITS;
+        return SAMPI_WAITS;
     }
     if (row->hist && !(row->runs && sampi_end_as_expected(row))) return sampi_end_narrow(row);
-    int status = row->hist ? 0 : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
-    if (status == 0) sampi_end_cut(row);
-    return status;
+    int known = row->hist ? (int)SAMPI_KNOWN : row->runs ? sampi_end_in_runs(row) : (int)SAMP_E_FORMAT;
+    if (known == SAMPI_KNOWN) sampi_end_cut(row);
+    return known;
 }

@@ -50,13 +50,13 @@ typedef struct sampi_shard_row {
     sampi_row row; /* the slice: compact, or n = 0 */
     sampi_work work;
     sampi_ordinals ordinal;
-    int at;         /* the member at work, */
-    bool drawing;   /* which has cut what it draws from */
-    bool open;      /* its token is not known yet */
-    int wrong;      /* the status that this rank has told of it */
-    unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
-    unsigned has;   /* LIST: list and rest are of the candidates as they are */
-    size_t n_asked; /* LIST: entries */
+    int at;              /* the member at work, */
+    sampi_memory memory; /* and what its plan keeps */
+    bool open;           /* its token is not known yet */
+    int wrong;           /* the status that this rank has told of it */
+    unsigned ask;        /* SAMPI_ASK_..., and what of it is known */
+    unsigned has;        /* LIST: list and rest are of the candidates as they are */
+    size_t n_asked;      /* LIST: entries */
     uint32_t rounds;
     float max;             /* of the row, if has TOP */
     samp_token_data *list; /* [n_list, room] the first candidates in order */
@@ -119,39 +119,6 @@ static sampi_sampler *sampi_row_member(const sampi_shard_row *row, int ahead)
     return row->at + ahead < row->shard->n_members ? row->shard->member[row->at + ahead] : NULL;
 }
 
-/* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
-   are listed, and the member is not done. */
-enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
-
-/* The table of steps: a kind, its step (sampi_shard_...), and of a sampler s: will it want to know the least logit? May
-   it want all tokens listed? What stands in no row is gathered; what only patches or shows has a flag in core/table.h.
-   */
-/* clang-format off */
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_SHARD_GUMBEL(X) X(GUMBEL, gumbel, false, false)
-#else
-#define SAMPI_SHARD_GUMBEL(X)
-#endif
-#define SAMPI_SHARD_STEPS(X) \
-    X(TOP_N_SIGMA, sigma, true, false) \
-    X(TOP_K, top_k, s->u.top_k.k > SAMPI_SHARD_ROOM, s->u.top_k.ties) \
-    X(TAIL_FREE, tail_free, false, true) \
-    X(TYPICAL, typical, true, false) \
-    X(TOP_P, top_p, true, false) \
-    X(MIN_P, min_p, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(TOP_A, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(P_LESS, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(P_LESS_NORM, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(EPSILON, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(ETA, by_sums, s->u.cut.min_keep > SAMPI_SHARD_LIST, false) \
-    X(XTC, xtc, false, false) \
-    X(TEMP, temp, false, false) \
-    X(TEMP_EXT, temp, false, false) \
-    X(SMOOTHING, smoothing, false, false) \
-    X(GREEDY, greedy, false, false) \
-    X(DIST, dist, false, false) \
-    X(MIROSTAT, mirostat, true, s->u.mirostat.m > SAMPI_SHARD_LIST) \
-    X(MIROSTAT_V2, mirostat_v2, false, false) \
-    X(ADAPTIVE_P, adaptive_p, false, false) \
-    SAMPI_SHARD_GUMBEL(X)
-/* clang-format on */
+/* What a plan may return beside SAMPI_KNOWN, SAMPI_WAITS and a status: there is a token; all candidates are listed, and
+   the member is not done. */
+enum { SAMPI_ENDS = 2, SAMPI_LISTED };

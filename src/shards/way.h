@@ -4,20 +4,24 @@
    time: that is what keeps messages of one size. When all candidates that are left are listed, the samplers over the
    array finish the row. */
 
-/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. */
-static int sampi_shard_step(sampi_shard_row *row)
+/* One member's turn. What it draws from its seed depends on the position and on which one of its kind it is. One that
+   selects, and is not the last, changes nothing unless it cuts or has logits of its own. */
+static int sampi_shard_run_step(sampi_shard_row *row)
 {
     sampi_sampler *s = sampi_row_member(row, 0);
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const bool cuts = (flags & SAMPI_DROPS_FAST) || sampi_adapts(s);
     s->at_position = row->s->position;
     s->at_ordinal = row->ordinal.next[s->kind];
-    if (sampi_traits_of(s->kind)->flags & SAMPI_ONLY_SHOWS) return 0;
-    if (sampi_traits_of(s->kind)->flags & SAMPI_PATCHES) return sampi_shard_patch(row, s);
+    if (flags & SAMPI_ONLY_SHOWS) return SAMPI_KNOWN;
+    if (flags & SAMPI_PATCHES) return sampi_shard_plan_patch(row, s);
+    if ((flags & SAMPI_SELECTS) && !cuts && sampi_row_member(row, 1)) return SAMPI_KNOWN;
     switch (s->kind) {
-#define SAMPI_SHARD_STEP(id, step, least, all) \
-    case SAMPI_##id: return sampi_shard_##step(row, s);
-        SAMPI_SHARD_STEPS(SAMPI_SHARD_STEP)
-#undef SAMPI_SHARD_STEP
-        default: return sampi_shard_gather(row, s);
+#define SAMPI_SHARD_PLAN(id, plan) \
+    case SAMPI_##id: return sampi_shard_plan_##plan(row, s);
+        SAMPI_KINDS(SAMPI_SHARD_PLAN)
+#undef SAMPI_SHARD_PLAN
+        default: return SAMP_E_UNSUPPORTED;
     }
 }
 
@@ -57,7 +61,7 @@ static int sampi_shard_finish(sampi_shard_row *row)
     job.n = shard->n_vocab;
     job.accept = !row->logprobs;
     if (row->n_list == 0) return SAMP_E_EMPTY;
-    if (row->drawing) { /* mirostat has cut */
+    if (row->memory.phase == 2) { /* mirostat has cut */
         sampi_sampler *s = sampi_row_member(row, 0);
         sampi_shard_next(row);
         (void)sampi_mirostat_select(s, &cur);
@@ -85,28 +89,29 @@ static void sampi_forget_answers(sampi_shard_row *row) { row->hist = row->runs =
 /* Go on, until an answer is needed. */
 static void sampi_shard_advance(sampi_shard_row *row)
 {
-    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
+    int n = sampi_shard_members(row), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : (int)SAMPI_KNOWN;
     row->ask = 0;
-    if (row->telling) status = SAMPI_STEP_ENDS;
-    while (status == 0 || status == SAMPI_STEP_LISTED) {
+    if (row->telling) status = SAMPI_ENDS;
+    while (status == SAMPI_KNOWN || status == SAMPI_LISTED) {
         if (row->at == n) {
             status = SAMP_E_UNSUPPORTED; /* none has selected */
             break;
         }
         if (sampi_is_listed(row)) {
             status = sampi_shard_finish(row);
-            if (status == 0) status = SAMPI_STEP_ENDS;
+            if (status == SAMP_OK) status = SAMPI_ENDS;
             break;
         }
-        status = sampi_shard_step(row);
-        if (status) continue;
+        status = sampi_shard_run_step(row);
+        if (status != SAMPI_KNOWN) continue;
         sampi_shard_next(row);
-        row->drawing = row->seeks = row->has_kept = false;
+        row->memory.phase = 0;
+        row->seeks = row->has_kept = false;
         row->ahead = -INFINITY;
         sampi_forget_answers(row);
     }
     sampi_forget_answers(row);
-    if (status == SAMPI_STEP_ENDS && row->logprobs) status = sampi_shard_tell(row);
-    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
-    if (status != SAMPI_STEP_WAITS) sampi_shard_close(row, status == SAMPI_STEP_ENDS ? 0 : status);
+    if (status == SAMPI_ENDS && row->logprobs) status = sampi_shard_tell(row);
+    if (status == SAMPI_WAITS && ++row->rounds > 64 + row->shard->n_vocab / 512) status = SAMP_E_FORMAT;
+    if (status != SAMPI_WAITS) sampi_shard_close(row, status == SAMPI_ENDS ? 0 : status);
 }

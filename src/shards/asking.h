@@ -1,8 +1,6 @@
-/* ---- shards: one sampler on a row ----
-   The steps of samplers that change logits, and what all steps share. A step is called again with every answer until
-   it is done with the row. It asks for the facts that it lacks (sampi_lacks) and waits. With all that it needs it
-   decides as the sampler's apply does, by the same functions, and cuts or changes its slice and the list. Then it says
-   which facts still hold; the next step has to ask again for the others:
+/* ---- shards: asking ----
+   A plan's question comes in; what is not known yet is asked of all ranks (sampi_lacks), and the plan waits, or the
+   answer is there. Behind a change it says which facts still hold; the next member has to ask again for the others:
 
      changes a few logits, or all of them out of order   nothing holds
      temperatures, which keep the order                  the maximum, the least logit, SEGS asked ahead
@@ -62,7 +60,7 @@ static int sampi_ask_list(sampi_shard_row *row, size_t n)
     row->has &= ~(unsigned)SAMPI_ASK_LIST;
     row->ask = SAMPI_ASK_LIST;
     row->n_asked = n > row->n_list ? n - row->n_list : 0;
-    return SAMPI_STEP_WAITS;
+    return SAMPI_WAITS;
 }
 
 /* Ask for more of the list. */
@@ -73,10 +71,9 @@ static int sampi_ask_more(sampi_shard_row *row)
 }
 
 /* All tokens are listed, for the steps over the array: right for every sampler. */
-static int sampi_shard_gather(sampi_shard_row *row, sampi_sampler *s)
+static int sampi_shard_gather(sampi_shard_row *row)
 {
-    (void)s;
-    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_STEP_WAITS : sampi_ask_more(row);
+    return sampi_lacks(row, SAMPI_ASK_LIST) ? (int)SAMPI_WAITS : sampi_ask_more(row);
 }
 
 /* Is all that is left of the row in the list? */
@@ -88,7 +85,7 @@ static int sampi_keep_listed(sampi_shard_row *row, size_t n)
     row->n_list = n;
     row->rest = 0;
     row->has |= SAMPI_ASK_LIST;
-    return 0;
+    return SAMPI_KNOWN;
 }
 
 /* How many of the list reach a floor. */
@@ -132,77 +129,5 @@ static size_t sampi_prefix_by_tiles(const sampi_shard_row *row, const samp_token
             if (mass >= want && at + i + 1 >= min_keep) return at + i + 1;
         }
     }
-    return 0;
-}
-
-/* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
-static int sampi_shard_scale(sampi_shard_row *row, float t)
-{
-    if (!(t >= SAMPI_TEMP_MIN)) {
-        if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
-        return sampi_keep_listed(row, 1);
-    }
-    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, false, row->work.x);
-    row->row.top = sampi_times(row->row.top, t);
-    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
-    for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
-         row->n_list && row->list[row->n_list - 1].logit == last;)
-        row->n_list--;
-    sampi_sort_list(row);
-    if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
-    if (row->has & SAMPI_HAS_LEAST) row->least = sampi_times(row->least, t);
-    row->reaches = -INFINITY;
-    row->has &= SAMPI_ASK_TOP | SAMPI_HAS_LEAST | SAMPI_ASK_SEGS;
-    return 0;
-}
-
-/* A dynamic temperature is a float of the row's entropy: SUMS, and then it is as any other. */
-static int sampi_shard_temp(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
-    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    if (row->sums.n <= 1) return 0;
-    return sampi_shard_scale(row, sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, &row->sums));
-}
-
-/* logit_bias, penalties, dry: nothing is known any more. */
-static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
-    row->has = 0;
-    row->n_list = 0;
-    row->reaches = -INFINITY;
-    return 0;
-}
-
-/* Each logit by its distance from the maximum. Up to a curve of 3 none rises above that; beyond, nothing is known. */
-static int sampi_shard_smoothing(sampi_shard_row *row, sampi_sampler *s)
-{
-    if (sampi_lacks_top(row)) return SAMPI_STEP_WAITS;
-    row->row.top = row->max;
-    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s);
-    row->has &= s->u.smoothing.curve <= 3.0f ? (unsigned)SAMPI_ASK_TOP : 0u;
-    row->n_list = 0;
-    row->reaches = -INFINITY;
-    return 0;
-}
-
-/* The least logit, which gives the sums their scale, was in the first message, so that they come along with the list.
-   Where the cut lies within the list that is all; behind it each slice masks by itself. */
-static int sampi_shard_sigma(sampi_shard_row *row, sampi_sampler *s)
-{
-    const bool is_known = row->has & SAMPI_HAS_LEAST;
-    if (!is_known) row->has &= ~(unsigned)SAMPI_ASK_LIST; /* behind a cut it comes with the list */
-    if (sampi_lacks(row, SAMPI_ASK_LIST | (is_known ? (unsigned)SAMPI_ASK_SIGMA : 0u))) return SAMPI_STEP_WAITS;
-    double range = (double)row->max - (double)row->least, reach = 0.0;
-    if (range > 0.0)
-        reach = (double)s->u.cut.p * sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
-    size_t n = 0;
-    while (n < row->n_list && !((double)row->max - (double)row->list[n].logit > reach)) n++;
-    if (n < row->n_list) return sampi_keep_listed(row, n);
-    for (size_t i = 0; i < row->row.n; i++)
-        if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
-    sampi_drop_masked(row);
-    row->has &= SAMPI_ASK_TOP;
     return 0;
 }

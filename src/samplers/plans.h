@@ -1,0 +1,24 @@
+/* ---- the plans ----
+   The rooms of samplers that have one, once more, for their plans alone (core/plans.h). Included for each executor. */
+
+#define SAMPI_PLANS
+#include "samplers/top_n_sigma.h"
+#include "samplers/top_k.h"
+#include "samplers/tail_free.h"
+#include "samplers/typical.h"
+#include "samplers/top_p.h"
+#include "samplers/min_p.h"
+#include "samplers/by_sums.h"
+#include "samplers/min_k.h"
+#include "samplers/xtc.h"
+#include "samplers/temperature.h"
+#include "samplers/smoothing.h"
+#include "samplers/softmax.h"
+#include "samplers/greedy.h"
+#include "samplers/dist.h"
+#ifdef SAMPLING_GUMBEL_DECLARED
+#include "samplers/gumbel.h"
+#endif
+#include "samplers/mirostat.h"
+#include "samplers/adaptive_p.h"
+#undef SAMPI_PLANS
