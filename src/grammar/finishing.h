@@ -215,7 +215,7 @@ static void sampi_grammar_classes(samp_grammar *g)
         if (e && e->kind == SAMPI_NODE_TEXT)
             for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
         if (e && e->kind == SAMPI_NODE_MULTIPLE) {
-            memset(alone + '0', 1, 10);
+            memset(&alone['0'], 1, 10);
             alone['.'] = 1;
         }
         if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;

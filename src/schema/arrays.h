@@ -156,8 +156,9 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
     return node;
 }
 
-/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`; without
-   a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not tell. */
+/* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`;
+   without a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not
+   tell. */
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
