@@ -218,52 +218,52 @@
     3655 kernels/llama_cpp/scalar.h      12698 rows/compact.h                  26850 schema/alternatives.h
     3676 kernels/sets.h                  12880 rows/sums.h                     27328 schema/objects.h
     3725 kernels/vectors.h               13028 rows/changes.h                  27841 schema/arrays.h
-    3843 kernels/avx512.h                13109 rows/cuts.h                     28165 schema/whole.h
-    3927 kernels/avx2.h                  13540 rows/typical.h                  28338 tags/head.h
-    3989 kernels/sse2.h                  13852 rows/tail_free.h                28461 tags/words.h
-    4006 kernels/neon.h                  13925 rows/selecting.h                28569 tags/inside.h
-    4028 kernels/wasm.h                  14056 rows/mirostat.h                 28710 tags/formats.h
-    4044 kernels/generic.h               14137 watermark/rows.h                29111 grammar/grammars.h
-    4064 kernels/shared.h                14250 rows/plan.h                     29174 peers/tables.h
-    4188 kernels/passes.h                14298 rows/logprobs.h                 29505 peers/values.h
-    4877 kernels/llama_cpp/passes.h      14384 rows/step.h                     29936 peers/llama_server.h
-    4961 kernels/check.h                 14401 rows/llama_cpp/sums.h           30005 peers/fields.h
-    4985 kernels/dispatch.h              14715 rows/llama_cpp/samplers.h       30214 peers/requests.h
-    5191 core/array.h                    15180 rows/llama_cpp/step.h           30342 shards/head.h
-    5521 core/table.h                    15210 run/apply.h                     30491 shards/bytes.h
-    5712 core/windows.h                  15292 run/writing.h                   30589 shards/merging.h
-    5804 constraints/record.h            15416 run/arrays.h                    30879 shards/row.h
-    5862 watermark/record.h              15518 run/arrays_llama_cpp.h          31005 shards/answers.h
-    5882 rows/work.h                     15716 run/walk.h                      31576 shards/logprobs.h
-    5908 life/past.h                     15820 run/finish.h                    31722 shards/told.h
-    5968 core/record.h                   15860 run/draw_llama_cpp.h            31876 shards/asking.h
-    6102 core/plans.h                    15934 run/draw.h                      32011 shards/prefix.h
-    6138 core/fields.h                   16012 run/sample.h                    32561 shards/plans.h
-    6225 core/owners.h                   16128 watermark/making.h              33036 samplers/plans.h
-    6297 core/mt19937.h                  16357 watermark/tails.h               33313 shards/way.h
-    6354 core/no_mt19937.h               16457 watermark/detect.h              33432 shards/memory.h
-    6387 core/making.h                   16681 run/verify.h                    33512 shards/batch.h
-    6520 core/streams.h                  16785 run/batch.h                     33920 drafts/head.h
-    6558 life/state_fields.h             16937 life/state.h                    33980 drafts/block.h
-    6658 samplers/llama_cpp.h            17113 operator/weights.h              34170 drafts/tree.h
-    6746 samplers/logit_bias.h           17201 operator/search.h               34306 drafts/relaxed.h
-    6847 samplers/patch.h                17340 operator/run.h                  34391 constraints/automaton.h
-    6897 samplers/penalties.h            17509 kv/cells.h                      34489 constraints/making.h
-    7047 samplers/dry.h                  17546 kv/making.h                     34742 constraints/sampler.h
-    7504 samplers/cut.h                  17772 kv/slot.h                       34837 constraints/constructors.h
-    7527 samplers/top_n_sigma.h          17911 kv/sequences.h                  35202 constraints/patterns.h
-    7629 samplers/top_k.h                18046 kv/data.h                       35406 constraints/looking.h
-    7686 samplers/tail_free.h            18170 kv/update.h                     35473 constraints/thinking.h
-    7810 samplers/typical.h              18296 kv/state.h                      35724 constraints/schedule.h
-    7885 samplers/top_p.h                18508 llama_cpp/functions.h           35814 constraints/accepting.h
-    7929 samplers/min_p.h                18578 llama_cpp/object.h              35998 constraints/drawing.h
-    7971 samplers/by_sums.h              18632 llama_cpp/vocabulary.h          36185 constraints/told.h
-    8119 samplers/top_h.h                18709 text/reading.h                  36250 constraints/kind.h
-    8172 samplers/min_k.h                18819 text/strings.h                  36308 constraints/top_p_decay.h
-    8229 samplers/xtc.h                  18919 text/values.h                   36392 constraints/accessors.h
-    8313 samplers/infill.h               19074 text/documents.h                36500 core/kinds.h
-    8428 samplers/temperature.h          19150 grammar/head.h                  36548 base/restore.h
-    8592 samplers/smoothing.h            19185 grammar/tree.h                  36562 api/license.h
+    3843 kernels/avx512.h                13109 rows/cuts.h                     28160 schema/whole.h
+    3927 kernels/avx2.h                  13540 rows/typical.h                  28333 tags/head.h
+    3989 kernels/sse2.h                  13852 rows/tail_free.h                28456 tags/words.h
+    4006 kernels/neon.h                  13925 rows/selecting.h                28564 tags/inside.h
+    4028 kernels/wasm.h                  14056 rows/mirostat.h                 28705 tags/formats.h
+    4044 kernels/generic.h               14137 watermark/rows.h                29106 grammar/grammars.h
+    4064 kernels/shared.h                14250 rows/plan.h                     29169 peers/tables.h
+    4188 kernels/passes.h                14298 rows/logprobs.h                 29500 peers/values.h
+    4877 kernels/llama_cpp/passes.h      14384 rows/step.h                     29931 peers/llama_server.h
+    4961 kernels/check.h                 14401 rows/llama_cpp/sums.h           30000 peers/fields.h
+    4985 kernels/dispatch.h              14715 rows/llama_cpp/samplers.h       30209 peers/requests.h
+    5191 core/array.h                    15180 rows/llama_cpp/step.h           30337 shards/head.h
+    5521 core/table.h                    15210 run/apply.h                     30486 shards/bytes.h
+    5712 core/windows.h                  15292 run/writing.h                   30584 shards/merging.h
+    5804 constraints/record.h            15416 run/arrays.h                    30874 shards/row.h
+    5862 watermark/record.h              15518 run/arrays_llama_cpp.h          31000 shards/answers.h
+    5882 rows/work.h                     15716 run/walk.h                      31571 shards/logprobs.h
+    5908 life/past.h                     15820 run/finish.h                    31717 shards/told.h
+    5968 core/record.h                   15860 run/draw_llama_cpp.h            31871 shards/asking.h
+    6102 core/plans.h                    15934 run/draw.h                      32006 shards/prefix.h
+    6138 core/fields.h                   16012 run/sample.h                    32556 shards/plans.h
+    6225 core/owners.h                   16128 watermark/making.h              33031 samplers/plans.h
+    6297 core/mt19937.h                  16357 watermark/tails.h               33308 shards/way.h
+    6354 core/no_mt19937.h               16457 watermark/detect.h              33427 shards/memory.h
+    6387 core/making.h                   16681 run/verify.h                    33507 shards/batch.h
+    6520 core/streams.h                  16785 run/batch.h                     33915 drafts/head.h
+    6558 life/state_fields.h             16937 life/state.h                    33975 drafts/block.h
+    6658 samplers/llama_cpp.h            17113 operator/weights.h              34165 drafts/tree.h
+    6746 samplers/logit_bias.h           17201 operator/search.h               34301 drafts/relaxed.h
+    6847 samplers/patch.h                17340 operator/run.h                  34386 constraints/automaton.h
+    6897 samplers/penalties.h            17509 kv/cells.h                      34484 constraints/making.h
+    7047 samplers/dry.h                  17546 kv/making.h                     34737 constraints/sampler.h
+    7504 samplers/cut.h                  17772 kv/slot.h                       34832 constraints/constructors.h
+    7527 samplers/top_n_sigma.h          17911 kv/sequences.h                  35197 constraints/patterns.h
+    7629 samplers/top_k.h                18046 kv/data.h                       35401 constraints/looking.h
+    7686 samplers/tail_free.h            18170 kv/update.h                     35468 constraints/thinking.h
+    7810 samplers/typical.h              18296 kv/state.h                      35719 constraints/schedule.h
+    7885 samplers/top_p.h                18508 llama_cpp/functions.h           35809 constraints/accepting.h
+    7929 samplers/min_p.h                18578 llama_cpp/object.h              35993 constraints/drawing.h
+    7971 samplers/by_sums.h              18632 llama_cpp/vocabulary.h          36180 constraints/told.h
+    8119 samplers/top_h.h                18709 text/reading.h                  36245 constraints/kind.h
+    8172 samplers/min_k.h                18819 text/strings.h                  36303 constraints/top_p_decay.h
+    8229 samplers/xtc.h                  18919 text/values.h                   36387 constraints/accessors.h
+    8313 samplers/infill.h               19074 text/documents.h                36495 core/kinds.h
+    8428 samplers/temperature.h          19150 grammar/head.h                  36543 base/restore.h
+    8592 samplers/smoothing.h            19185 grammar/tree.h                  36557 api/license.h
     8676 samplers/softmax.h              20021 grammar/finishing.h
 */
 #ifndef SAMPLING_H
@@ -27998,13 +27998,8 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 }
 
 /* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`;
-<<<<<<< HEAD
    without a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not
    tell. */
-=======
-   without a bound more than enough is as good as enough. -1: that is too many; -2: it has enough of one already, so
-   there is no need to tell. */
->>>>>>> 1147e1a (The whole of MaskBench, beside what is published of others, with its sources; how to get the file)
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {

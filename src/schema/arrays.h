@@ -157,13 +157,8 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 }
 
 /* What has been counted of a->some is one number. This is the one behind an item that satisfies those in `which`;
-<<<<<<< HEAD
    without a bound more than enough is as good as enough. -1: that is too many; -2: of one it has enough, so it need not
    tell. */
-=======
-   without a bound more than enough is as good as enough. -1: that is too many; -2: it has enough of one already, so
-   there is no need to tell. */
->>>>>>> 1147e1a (The whole of MaskBench, beside what is published of others, with its sources; how to get the file)
 static int32_t sampi_array_count(const sampi_array *a, int32_t found, int32_t which)
 {
     for (int32_t k = 0, unit = 1; k < a->n_some; k++) {
