@@ -263,7 +263,8 @@ typedef enum stage_kind {
     MIROSTAT,    /* x tau, y eta, k m */
     MIROSTAT_V2, /* x tau, y eta */
     ADAPTIVE_P,  /* x target, y decay */
-    GUMBEL       /* with SAMPLING_GUMBEL only */
+    GUMBEL,      /* with SAMPLING_GUMBEL only */
+    WATERMARK    /* with SAMPLING_WATERMARK only: k the kind */
 } stage_kind;
 
 typedef struct stage {
@@ -319,6 +320,15 @@ static const bench_case bench_cases[] = {
 #ifdef SAMPLING_GUMBEL
     { "gumbel",      { { .kind = GUMBEL } }, 0, 0 },
     { "gumbel_40",   { { .kind = TOP_K, .k = 40 }, { .kind = GUMBEL } }, 0, 0 },
+#endif
+#ifdef SAMPLING_WATERMARK
+    { "mark",        { { .kind = WATERMARK, .k = SAMP_WATERMARK_GUMBEL } }, 0, 0 },
+    { "mark_40",     { { .kind = TOP_K, .k = 40 }, { .kind = WATERMARK, .k = SAMP_WATERMARK_GUMBEL } }, 0, 0 },
+    { "synthid_40",  { { .kind = TOP_K, .k = 40 }, { .kind = WATERMARK, .k = SAMP_WATERMARK_SYNTHID } }, 0, 0 },
+    { "selfhash",    { { .kind = WATERMARK, .k = SAMP_WATERMARK_SBW_SELFHASH }, { .kind = TOP_K, .k = 40 }, { .kind = DIST } },
+                     0, 0 },
+    { "lefthash",    { { .kind = WATERMARK, .k = SAMP_WATERMARK_SBW_LEFTHASH }, { .kind = TOP_K, .k = 40 }, { .kind = DIST } },
+                     0, 0 },
 #endif
 };
 /* clang-format on */
@@ -436,6 +446,14 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case ADAPTIVE_P: return samp_init_adaptive_p(g->x, g->y, BENCH_SEED);
 #ifdef SAMPLING_GUMBEL
         case GUMBEL: return samp_init_gumbel(BENCH_SEED);
+#endif
+#ifdef SAMPLING_WATERMARK
+        case WATERMARK: {
+            samp_watermark mark = samp_default_watermark((samp_watermark_kind)g->k);
+            mark.key = BENCH_SEED;
+            mark.scope = SAMP_WATERMARK_ALWAYS; /* as a text whose contexts are new */
+            return samp_init_watermark(&mark);
+        }
 #endif
         default: return NULL;
     }

@@ -7,6 +7,7 @@
  * bench/README.md says how to read the table. */
 
 #define SAMPLING_GUMBEL
+#define SAMPLING_WATERMARK
 #include "bench/bench.h"
 
 static const char usage[] =
